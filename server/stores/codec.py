@@ -7,7 +7,7 @@ from typing import Any
 
 from server.stores.records import Document, Leg, Part, Sentence
 
-FORMAT = 3
+FORMAT = 4
 """Rises when stored documents must be converted before they can be read; see old_format.py."""
 DOCUMENT_FIELDS = frozenset(field.name for field in dataclasses.fields(Document))
 SENTENCE_FIELDS = frozenset(field.name for field in dataclasses.fields(Sentence))

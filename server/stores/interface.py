@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from server.stores.glossaries import GlossaryStore
 from server.stores.keys import KeyStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document, Sentence
 from server.stores.usage import UsageStore
+from server.telemetry.labels import DocumentState
 
 
 class StoreError(RuntimeError):
@@ -30,6 +31,28 @@ class Cursor:
 
     created: float
     document_id: str
+
+
+class ChangePlace(NamedTuple):
+    """A position in the list of a document's sentences by their last write: the document's version that the write made,
+    then the sentence's index. A written sentence moves to the end of the list."""
+
+    version: int
+    position: int
+
+
+FIRST_CHANGE = ChangePlace(-1, -1)
+"""Before all sentences."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Some of the sentences that were written after a ChangePlace, in their order, with their places, and the
+    document at the same moment. `are_all`: no others were."""
+
+    document: Document
+    sentences: list[tuple[ChangePlace, Sentence]]
+    are_all: bool
 
 
 class ContextStore(Protocol):
@@ -80,16 +103,28 @@ class ContextStore(Protocol):
 
     def expire(self, older_than: float, models: Collection[str]) -> int:
         """Delete documents last touched before `older_than` (seconds since 1970) that are done or failed, or wait for
-        a model that is none of `models` (names); returns how many."""
+        a model that is none of `models` (names); returns how many. The cost does not grow with the number of documents
+        that stay."""
         ...
 
     def count(self) -> int:
         """The number of stored documents."""
         ...
 
-    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
-        """Up to `limit` documents of an owner (None: of all), the newest first: by creation, then by id, both
-        descending."""
+    def page(
+        self, owner: str | None, limit: int, after: Cursor | None = None, state: DocumentState | None = None
+    ) -> list[Document]:
+        """Up to `limit` documents of an owner (None: of all) in a state (None: any), the newest first: by creation,
+        then by id, both descending. The cost does not grow with the number of documents."""
+        ...
+
+    def versions(self, document_ids: Collection[str]) -> dict[str, int]:
+        """The versions of these documents, without those that do not exist."""
+        ...
+
+    def changes(self, document_id: str, after: ChangePlace, limit: int) -> Changes:
+        """Up to `limit` sentences that were written after a place, by place. The cost does not grow with the number of
+        sentences. Sentences that RingMT 0.4 or older stored count as written by version 0."""
         ...
 
     def rename_owner(self, former: str, owner: str) -> None:

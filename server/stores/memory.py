@@ -4,6 +4,8 @@ sees them."""
 import dataclasses
 import threading
 import time
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 from server.stores import validation
 from server.stores.codec import decode_document, decode_sentence, encode
 from server.stores.fair_order import Candidate, next_candidate, tags_after
-from server.stores.interface import Cursor, StoreError
+from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.memory_glossaries import MemoryGlossaries
 from server.stores.memory_usage import MemoryUsage
@@ -35,6 +37,10 @@ class _Record:
     touched: float
     sentences: list[str]
     size: int
+    changed: "array[int]"
+    """The ChangePlace of every sentence as one number (see _number), ascending."""
+    written_by: "array[int]"
+    """For each sentence, the version of its ChangePlace."""
     worker: str | None = None
     leased_until: float = 0.0
 
@@ -46,13 +52,27 @@ class _Record:
     def charge(self) -> int:
         return charge_of(self.size, self.state)
 
+    def write(self, indices: Sequence[int]) -> None:
+        """Sentences of these indices, ascending, were written by the present version."""
+        for index in indices:
+            if index < len(self.written_by):
+                del self.changed[bisect_left(self.changed, _number(ChangePlace(self.written_by[index], index)))]
+                self.written_by[index] = self.version
+            else:
+                self.written_by.append(self.version)
+        self.changed.extend(_number(ChangePlace(self.version, index)) for index in indices)
+
     def decoded(self) -> Document:
         document = decode_document(self.document)
         return dataclasses.replace(document, owner=self.owner, state=self.state, version=self.version)
 
 
+INDICES = 2**32
+"""More than any sentence's index."""
 _ALL_OWNERS = None
 """The key of lists of the documents of all owners."""
+_ANY_STATE = None
+"""The key of lists of documents in any state."""
 
 
 class MemoryStore:
@@ -66,7 +86,7 @@ class MemoryStore:
         self._now, self._tags = 0, dict[str, int]()
         """The tag of the last claim, and the tags of owners; see fair_order.py."""
         self._by_creation, self._queued, self._running = SortedIds(), SortedIds(), SortedIds()
-        """By owner and creation; by model, owner and creation; by model and end of the lease."""
+        """By owner, state and creation; by model, owner and creation; by model and end of the lease."""
         self._waiting_owners: defaultdict[str, set[str]] = defaultdict(set)
         """By model, the owners of queued documents."""
         self._open, self._resting = SortedIds(), SortedIds()
@@ -89,7 +109,9 @@ class MemoryStore:
             bound = limits.reached(*usage, charge, document.state in OPEN_STATES)
             if bound is not None:
                 raise self._full(limits, bound, document.owner)
-            self._add(document.id, _record(document, document.owner, body, bodies, size))
+            record = _record(document, document.owner, body, bodies, size)
+            record.write(range(len(bodies)))
+            self._add(document.id, record)
 
     def document(self, document_id: str) -> Document:
         with self._locked():
@@ -133,6 +155,8 @@ class MemoryStore:
             for sentence, encoded in zip(ordered, bodies, strict=True):
                 merged[sentence.index : sentence.index + 1] = [encoded]
             new = _record(document, old.owner, body, merged, size)
+            new.changed, new.written_by = old.changed, old.written_by
+            new.write([sentence.index for sentence in ordered])
             if document.state == "running":
                 new.worker, new.leased_until = old.worker, old.leased_until
             self._add(document.id, new)
@@ -187,17 +211,34 @@ class MemoryStore:
         with self._locked():
             return len(self._records)
 
-    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+    def page(
+        self, owner: str | None, limit: int, after: Cursor | None = None, state: DocumentState | None = None
+    ) -> list[Document]:
         validation.check_page(limit)
         position = None if after is None else (after.created, after.document_id)
         with self._locked():
-            names = self._by_creation.before(owner, position, limit)
+            names = self._by_creation.before((owner, state), position, limit)
             records = [dataclasses.replace(self._records[name]) for _, name in names]
         return [record.decoded() for record in records]
 
+    def versions(self, document_ids: Collection[str]) -> dict[str, int]:
+        with self._locked():
+            return {name: self._records[name].version for name in document_ids if name in self._records}
+
+    def changes(self, document_id: str, after: ChangePlace, limit: int) -> Changes:
+        validation.check_changes(limit)
+        with self._locked():
+            record = dataclasses.replace(self._find(document_id))
+            start = bisect_right(record.changed, _number(after))
+            places = [ChangePlace(*divmod(number, INDICES)) for number in record.changed[start : start + limit]]
+            bodies = [record.sentences[place.position] for place in places]
+            are_all = start + limit >= len(record.changed)
+        sentences = [(place, decode_sentence(body)) for place, body in zip(places, bodies, strict=True)]
+        return Changes(record.decoded(), sentences, are_all)
+
     def rename_owner(self, former: str, owner: str) -> None:
         with self._locked():
-            for _, name in list(self._by_creation.of(former)):
+            for _, name in list(self._by_creation.of((former, _ANY_STATE))):
                 record = self._remove(name)
                 record.owner = owner
                 self._add(name, record)
@@ -267,7 +308,8 @@ class MemoryStore:
             usage.num_bytes += sign * record.charge
             if not usage.documents:
                 del self._usage[owner]
-            change(self._by_creation, owner, record.created, name)
+            for state in (record.state, _ANY_STATE):
+                change(self._by_creation, (owner, state), record.created, name)
             if not record.is_open:
                 change(self._resting, owner, record.touched, name)
         if record.is_open:
@@ -280,4 +322,8 @@ class MemoryStore:
 
 def _record(document: Document, owner: str, body: str, bodies: list[str], size: int) -> _Record:
     state, version, created, touched = document.state, document.version, document.created, document.touched
-    return _Record(body, owner, document.model, state, version, created, touched, bodies, size)
+    return _Record(body, owner, document.model, state, version, created, touched, bodies, size, array("q"), array("q"))
+
+
+def _number(place: ChangePlace) -> int:
+    return place.version * INDICES + place.position

@@ -1,5 +1,5 @@
 """Documents in Redis, which servers on several machines may share. Only this module and redis_upgrade.py import
-redis-py; the scripts that run in Redis are in redis_scripts.py."""
+redis-py; the scripts that run in Redis are in redis_scripts.py and redis_reads.py."""
 
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
@@ -10,9 +10,9 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from server.stores import redis_scripts, validation
+from server.stores import redis_reads, redis_scripts, validation
 from server.stores.codec import decode_document, decode_sentence, encode
-from server.stores.interface import Cursor, StoreError
+from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
 from server.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimits, StoreFull, charge_of
 from server.stores.records import Document, Sentence
 from server.stores.redis_glossaries import RedisGlossaries
@@ -20,9 +20,8 @@ from server.stores.redis_keys import RedisKeys, RedisUsage
 from server.stores.redis_upgrade import NewerFormat, upgrade
 from server.telemetry.labels import DocumentState
 
-SCRIPTS: Final = (
-    "CREATE", "UPDATE", "SENTENCES", "READ", "DELETE", "CLAIM", "RENEW", "EXPIRE", "COUNT", "PAGE", "RENAME", "UPGRADE",
-)  # fmt: skip
+WRITES: Final = ("CREATE", "UPDATE", "DELETE", "CLAIM", "RENEW", "EXPIRE", "RENAME", "UPGRADE", "INDEX")
+READS: Final = ("SENTENCES", "READ", "COUNT", "PAGE", "CHANGES")
 TIMEOUT_SECONDS: Final = 5.0
 """How long to wait for a connection and for an answer."""
 NO_LIMIT: Final = -1
@@ -53,14 +52,16 @@ class RedisStore:
             socket_connect_timeout=TIMEOUT_SECONDS,
             retry=Retry(NoBackoff(), 0),
         )
+        sources = {name: getattr(redis_scripts, name) for name in WRITES}
+        sources |= {name: getattr(redis_reads, name) for name in READS}
         self._scripts = {
-            name: self._client.register_script(redis_scripts.COMMON + getattr(redis_scripts, name)) for name in SCRIPTS
+            name: self._client.register_script(redis_scripts.COMMON + source) for name, source in sources.items()
         }
         self.glossaries = RedisGlossaries(self._client, self._errors)
         self.keys, self.usage = RedisKeys(self._client, self._errors), RedisUsage(self._client, self._errors)
         try:
             with self._errors():
-                upgrade(self._client, self._upgrade_document)
+                upgrade(self._client, self._upgrade_document, lambda document_id: self._run("INDEX", document_id))
         except StoreError:
             self._client.close()
             raise
@@ -147,11 +148,30 @@ class RedisStore:
     def count(self) -> int:
         return int(self._run("COUNT"))
 
-    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+    def page(
+        self, owner: str | None, limit: int, after: Cursor | None = None, state: DocumentState | None = None
+    ) -> list[Document]:
         validation.check_page(limit)
         position = [] if after is None else [repr(float(after.created)), after.document_id]
-        documents = self._run("PAGE", "documents" if owner is None else f"documents:{owner}", limit, *position)
+        key = "documents" if state is None else f"state:{state}"
+        documents = self._run("PAGE", key if owner is None else f"{key}:{owner}", limit, *position)
         return [_document(fields) for fields in documents if fields[0] is not None]
+
+    def versions(self, document_ids: Collection[str]) -> dict[str, int]:
+        names = list(document_ids)
+        with self._errors(), self._client.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.hget(_document_key(name), "version")
+            versions = pipe.execute()
+        return {name: int(version) for name, version in zip(names, versions, strict=True) if version is not None}
+
+    def changes(self, document_id: str, after: ChangePlace, limit: int) -> Changes:
+        validation.check_changes(limit)
+        validation.check_id(document_id)
+        fields, places, bodies, left = self._read(document_id, "CHANGES", document_id, *after, limit)
+        indices, versions = map(int, places[::2]), (int(float(version)) for version in places[1::2])
+        changed = map(ChangePlace, versions, indices)
+        return Changes(_document(fields), list(zip(changed, map(decode_sentence, bodies), strict=True)), left == 0)
 
     def rename_owner(self, former: str, owner: str) -> None:
         if former == owner:

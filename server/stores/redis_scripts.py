@@ -1,10 +1,11 @@
 """The Lua scripts of the Redis store. Redis runs each as one transaction; every check comes before the first write.
 
 Keys of a document: a hash `document:ID` (body, state, version, model, owner, created, touched, worker, sentences, size,
-charge) and a list `sentences:ID`, one element per sentence. Sorted sets index the documents, so that no operation
-costs more when more documents wait:
+charge), a list `sentences:ID`, one element per sentence, and a sorted set `changes:ID`, the indices of its sentences by
+the version that wrote them last. Sorted sets index the documents, so that no operation costs more when more documents
+wait:
 
-- `documents`, `documents:OWNER`: by creation
+- `documents`, `documents:OWNER`, `state:STATE`, `state:STATE:OWNER`: by creation
 - `resting`, `resting:OWNER`: documents that are done or have failed, by last touch
 - `open:MODEL`: documents that are queued or running, by last touch; the set `models` has the models of such documents
 - `queue:MODEL:OWNER`: queued documents, by creation; the set `owners:MODEL` has their owners
@@ -24,6 +25,9 @@ local prefix = ARGV[1]
 
 local function document_key(id) return prefix .. 'document:' .. id end
 local function sentences_key(id) return prefix .. 'sentences:' .. id end
+local function changes_key(id) return prefix .. 'changes:' .. id end
+-- An index as a member of that set: equal scores are sorted by member.
+local function member_of(index) return string.format('%010d', index) end
 -- The length comes first, or a colon in a name could make two keys one.
 local function queue_key(model, owner) return prefix .. 'queue:' .. #model .. ':' .. model .. ':' .. owner end
 
@@ -51,6 +55,26 @@ local function is_open(document) return document.state == 'queued' or document.s
 
 local function number(text) return string.format('%.0f', text) end
 
+-- Whether a string comes before another in the order of bytes, as in sorted sets: Lua compares by the locale.
+local function is_before(text, other)
+    for at = 1, math.min(#text, #other) do
+        local byte, other_byte = string.byte(text, at), string.byte(other, at)
+        if byte ~= other_byte then return byte < other_byte end
+    end
+    return #text < #other
+end
+
+-- The number of members of a sorted set before a place: a score, then a member, which may be missing.
+local function rank_of(key, score, member)
+    local low = redis.call('ZCOUNT', key, '-inf', '(' .. score)
+    local high = low + redis.call('ZCOUNT', key, score, score)
+    while low < high do
+        local middle = math.floor((low + high) / 2)
+        if is_before(redis.call('ZRANGE', key, middle, middle)[1], member) then low = middle + 1 else high = middle end
+    end
+    return low
+end
+
 local function count(document, sign)
     for _, usage in ipairs({prefix .. 'usage', prefix .. 'usage:' .. document.owner}) do
         redis.call('HINCRBY', usage, 'charge', number(sign * document.charge))
@@ -63,6 +87,8 @@ local function enter(id, document, ends)
     local model, owner = document.model, document.owner
     redis.call('ZADD', prefix .. 'documents', document.created, id)
     redis.call('ZADD', prefix .. 'documents:' .. owner, document.created, id)
+    redis.call('ZADD', prefix .. 'state:' .. document.state, document.created, id)
+    redis.call('ZADD', prefix .. 'state:' .. document.state .. ':' .. owner, document.created, id)
     if is_open(document) then
         redis.call('ZADD', prefix .. 'open:' .. model, document.touched, id)
         redis.call('SADD', prefix .. 'models', model)
@@ -84,6 +110,8 @@ local function leave(id, document)
     local model, owner = document.model, document.owner
     redis.call('ZREM', prefix .. 'documents', id)
     redis.call('ZREM', prefix .. 'documents:' .. owner, id)
+    redis.call('ZREM', prefix .. 'state:' .. document.state, id)
+    redis.call('ZREM', prefix .. 'state:' .. document.state .. ':' .. owner, id)
     if is_open(document) then
         redis.call('ZREM', prefix .. 'open:' .. model, id)
         if redis.call('EXISTS', prefix .. 'open:' .. model) == 0 then redis.call('SREM', prefix .. 'models', model) end
@@ -107,7 +135,7 @@ end
 
 local function remove(id, document)
     leave(id, document)
-    redis.call('DEL', sentences_key(id), document_key(id))
+    redis.call('DEL', sentences_key(id), changes_key(id), document_key(id))
 end
 
 -- The answer when a limit is reached, with the oldest last touch of the finished documents that count for it.
@@ -168,6 +196,7 @@ local function write(id, kept, document, ends)
         else
             redis.call('RPUSH', sentences_key(id), ARGV[at + 1])
         end
+        redis.call('ZADD', changes_key(id), document.version, member_of(index))
     end
     redis.call('HSET', document_key(id), 'version', document.version, 'state', document.state,
         'created', document.created, 'touched', document.touched, 'body', ARGV[7], 'sentences', ARGV[8],
@@ -191,7 +220,7 @@ if is_open(document) and passes(2, own_open + 1) then return full('owner_open', 
 if passes(3, own_bytes + document.charge) then return full('owner_bytes', owner) end
 if passes(4, redis.call('ZCARD', prefix .. 'documents') + 1) then return full('documents', owner) end
 if passes(5, all_bytes + document.charge) then return full('num_bytes', owner) end
-redis.call('DEL', sentences_key(id))
+redis.call('DEL', sentences_key(id), changes_key(id))
 write(id, 0, document, 0)
 return {'ok'}
 """
@@ -221,22 +250,6 @@ write(id, kept, document, ends)
 return {'ok'}
 """
 
-SENTENCES = """
-local id, first, last = ARGV[2], ARGV[3], ARGV[4]
-local count = redis.call('HGET', document_key(id), 'sentences')
-if not count then return {'unknown'} end
-if redis.call('LLEN', sentences_key(id)) ~= tonumber(count) then return {'lost'} end
-return {'ok', redis.call('LRANGE', sentences_key(id), first, last)}
-"""
-
-READ = """
-local id = ARGV[2]
-local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner', 'sentences')
-if not fields[1] then return {'unknown'} end
-if redis.call('LLEN', sentences_key(id)) ~= tonumber(fields[5]) then return {'lost'} end
-return {'ok', fields, redis.call('LRANGE', sentences_key(id), 0, -1)}
-"""
-
 DELETE = """
 local id = ARGV[2]
 local document = find(id)
@@ -254,7 +267,7 @@ local now = microseconds()
 local oldest = {}
 local function consider(id, owner, created)
     local best = oldest[owner]
-    if not best or created < best.created or (created == best.created and id < best.id) then
+    if not best or created < best.created or (created == best.created and is_before(id, best.id)) then
         oldest[owner] = {id = id, created = created}
     end
 end
@@ -280,7 +293,7 @@ local best, best_tag
 for owner, candidate in pairs(oldest) do
     local tag = math.max(turn, tonumber(redis.call('HGET', prefix .. 'turns', owner) or 0))
     if not best or tag < best_tag or (tag == best_tag and (candidate.created < best.created
-            or (candidate.created == best.created and candidate.id < best.id))) then
+            or (candidate.created == best.created and is_before(candidate.id, best.id)))) then
         best, best_tag = candidate, tag
     end
 end
@@ -313,7 +326,9 @@ local now, ids = microseconds(), redis.call('ZRANGEBYSCORE', prefix .. 'resting'
     'LIMIT', 0, ARGV[3])
 for _, model in ipairs(redis.call('SMEMBERS', prefix .. 'models')) do
     if not models[model] and #ids < limit then
-        for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'open:' .. model, '-inf', older_than)) do
+        local leased = redis.call('ZCARD', prefix .. 'running:' .. model)
+        for _, id in ipairs(redis.call('ZRANGEBYSCORE', prefix .. 'open:' .. model, '-inf', older_than,
+                'LIMIT', 0, limit + leased)) do
             local ends = redis.call('ZSCORE', prefix .. 'running:' .. model, id)
             if #ids < limit and (not ends or tonumber(ends) <= now) then table.insert(ids, id) end
         end
@@ -324,32 +339,6 @@ for _, id in ipairs(ids) do
     if document then remove(id, document) end
 end
 return #ids
-"""
-
-COUNT = """
-return redis.call('ZCARD', prefix .. 'documents')
-"""
-
-# ARGV: 2 an owner's set, or the set of all; 3 the number; 4 and 5 creation and id of the document before, or nothing.
-PAGE = """
-local key, limit, ids = prefix .. ARGV[2], tonumber(ARGV[3]), {}
-local function take(candidates, is_wanted)
-    for _, id in ipairs(candidates) do
-        if #ids < limit and is_wanted(id) then table.insert(ids, id) end
-    end
-end
-local function any() return true end
-if ARGV[4] then
-    take(redis.call('ZREVRANGEBYSCORE', key, ARGV[4], ARGV[4]), function(id) return id < ARGV[5] end)
-    take(redis.call('ZREVRANGEBYSCORE', key, '(' .. ARGV[4], '-inf', 'LIMIT', 0, limit), any)
-else
-    take(redis.call('ZREVRANGE', key, 0, limit - 1), any)
-end
-local documents = {}
-for _, id in ipairs(ids) do
-    table.insert(documents, redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner'))
-end
-return documents
 """
 
 # At most ARGV[4] documents of owner ARGV[2] become those of ARGV[3]; returns how many.
@@ -383,5 +372,18 @@ if fields[1] and not fields[6] then
 end
 redis.call('ZREM', prefix .. 'queued', id)
 redis.call('ZREM', prefix .. 'running', id)
+return {'ok'}
+"""
+
+# A document of format 3 gets its place among those of its state, and its sentences theirs among its changes.
+INDEX = """
+local id = ARGV[2]
+local document = find(id)
+if not document then return {'unknown'} end
+redis.call('ZADD', prefix .. 'state:' .. document.state, document.created, id)
+redis.call('ZADD', prefix .. 'state:' .. document.state .. ':' .. document.owner, document.created, id)
+for index = 0, redis.call('LLEN', sentences_key(id)) - 1 do
+    redis.call('ZADD', changes_key(id), 'NX', 0, member_of(index))
+end
 return {'ok'}
 """

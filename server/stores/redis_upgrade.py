@@ -21,20 +21,23 @@ class NewerFormat(ValueError):
     """A newer RingMT wrote these documents."""
 
 
-def upgrade(client: Any, to_owner: Callable[[str, str], None]) -> None:
+def upgrade(client: Any, to_owner: Callable[[str, str], None], index: Callable[[str], None]) -> None:
     """Several servers may do it at the same time; if one is killed, the next one continues. Servers of an older RingMT
-    must have ended. `to_owner` gives a document of format 2 (its id) an owner and the other fields of later formats.
-    Raises NewerFormat and redis.RedisError."""
+    must have ended. `to_owner` gives a document of format 2 (its id) an owner and the other fields of format 3, `index`
+    one of format 3 the places of later formats. Raises NewerFormat and redis.RedisError."""
     stored = int(client.get(FORMAT_KEY) or 1)
     if stored > FORMAT:
         raise NewerFormat(f"its documents have format {stored}, this RingMT knows up to {FORMAT}: update RingMT")
-    if stored < FORMAT:
+    if stored < 3:
         for name in SETS:
             for document_id in map(bytes.decode, client.zrange(PREFIX + name, 0, -1)):
                 if stored < 2:
                     _upgrade_document(client, document_id)
                 to_owner(document_id, former_owner(document_id))
         _upgrade_glossaries(client)
+    if stored < FORMAT:
+        for document_id in map(bytes.decode, client.zrange(f"{PREFIX}documents", 0, -1)):
+            index(document_id)
         client.set(FORMAT_KEY, FORMAT)
 
 

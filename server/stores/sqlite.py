@@ -1,7 +1,6 @@
 """Documents in one SQLite file, which several processes of one machine may share. Its tables are in
-sqlite_schema.py."""
+sqlite_schema.py, its statements in sqlite_queries.py."""
 
-import dataclasses
 import json
 import os
 import sqlite3
@@ -12,11 +11,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
+from server.stores import sqlite_queries as queries
 from server.stores import validation
-from server.stores.codec import decode_document, decode_sentence, encode
-from server.stores.fair_order import Candidate, next_candidate, tags_after
-from server.stores.interface import Cursor, StoreError
-from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
+from server.stores.codec import decode_sentence, encode
+from server.stores.fair_order import next_candidate, tags_after
+from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
+from server.stores.limits import NO_LIMITS, DocumentLimits, charge_of
 from server.stores.records import Document, Sentence
 from server.stores.sqlite_glossaries import SqliteGlossaries
 from server.stores.sqlite_keys import SqliteKeys, SqliteUsage
@@ -62,41 +62,41 @@ class SqliteStore:
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
         ordered = validation.check_new(document, sentences)
-        body, rows = encode(document), _rows(document.id, ordered)
-        size = _size(body, rows)
+        body, rows = encode(document), queries.rows(document.id, ordered)
+        size = queries.size(body, rows)
         limits.check_alone(charge_of(size, document.state))
         with self._transaction("IMMEDIATE") as connection:
             if connection.execute("SELECT 1 FROM documents WHERE id = ?", (document.id,)).fetchone():
                 raise validation.taken(document.id)
-            usage = _usage(connection, document.owner), _usage(connection)
+            usage = queries.usage(connection, document.owner), queries.usage(connection)
             bound = limits.reached(*usage, charge_of(size, document.state), document.state in OPEN_STATES)
             if bound is not None:
-                raise _full(connection, limits, bound, document.owner)
+                raise queries.full(connection, limits, bound, document.owner)
             connection.execute(
                 "INSERT INTO documents (version, state, model, created, touched, num_sentences, size, charge, body, "
                 "id, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*_columns(document, size, body), document.owner),
+                (*queries.columns(document, size, body), document.owner),
             )
-            _write(connection, rows)
+            queries.write(connection, rows, document.version)
 
     def document(self, document_id: str) -> Document:
         validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
-            return _document(connection, document_id)
+            return queries.document(connection, document_id)
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
         validation.check_range(start, end)
         validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
-            count = _find(connection, document_id)[1]
-            bodies = _bodies(connection, document_id, start, count if end is None else min(end, count))
+            count = queries.find(connection, document_id)[1]
+            bodies = queries.bodies(connection, document_id, start, count if end is None else min(end, count))
         return [decode_sentence(body) for body in bodies]
 
     def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
         validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
-            document = _document(connection, document_id)
-            bodies = _bodies(connection, document_id, 0, document.num_sentences)
+            document = queries.document(connection, document_id)
+            bodies = queries.bodies(connection, document_id, 0, document.num_sentences)
         return document, [decode_sentence(body) for body in bodies]
 
     def update(
@@ -107,9 +107,9 @@ class SqliteStore:
         limits: DocumentLimits = NO_LIMITS,
     ) -> None:
         ordered = validation.check_update(document, expected_version, sentences)
-        body, rows = encode(document), _rows(document.id, ordered)
+        body, rows = encode(document), queries.rows(document.id, ordered)
         with self._transaction("IMMEDIATE") as connection:
-            version, count = _find(connection, document.id)
+            version, count = queries.find(connection, document.id)
             if version != expected_version:
                 raise validation.changed(document.id, expected_version, version)
             validation.check_fit(document, count, ordered)
@@ -119,19 +119,19 @@ class SqliteStore:
                 "FROM documents WHERE id = ?",
                 (json.dumps([sentence.index for sentence in ordered]), document.id),
             ).fetchone()
-            size = old_size - replaced + _size(body, rows)
+            size = old_size - replaced + queries.size(body, rows)
             if limits is not NO_LIMITS:
-                bound = limits.outgrown(_usage(connection, owner), _usage(connection), old_size, size)
+                bound = limits.outgrown(queries.usage(connection, owner), queries.usage(connection), old_size, size)
                 if bound is not None:
-                    raise _full(connection, limits, bound, owner)
+                    raise queries.full(connection, limits, bound, owner)
             connection.execute(
                 "UPDATE documents SET version = ?, state = ?, model = ?, created = ?, touched = ?, num_sentences = ?, "
                 "size = ?, charge = ?, body = ? WHERE id = ?",
-                _columns(document, size, body),
+                queries.columns(document, size, body),
             )
             if document.state != "running":
                 connection.execute("UPDATE documents SET worker = NULL, leased_until = 0 WHERE id = ?", (document.id,))
-            _write(connection, rows)
+            queries.write(connection, rows, document.version)
 
     def delete(self, document_id: str) -> None:
         validation.check_id(document_id)
@@ -143,7 +143,7 @@ class SqliteStore:
         validation.check_lease(lease_seconds)
         with self._transaction("IMMEDIATE") as connection:
             now = self._clock()
-            candidates = _candidates(connection, models, now, validation.latest_end(now, lease_seconds))
+            candidates = queries.candidates(connection, models, now, validation.latest_end(now, lease_seconds))
             if not candidates:
                 return None
             tags = dict(connection.execute("SELECT owner, tag FROM turns").fetchall())
@@ -159,13 +159,13 @@ class SqliteStore:
                 "WHERE id = ?",
                 (worker, now + lease_seconds, chosen.document_id),
             )
-            return _document(connection, chosen.document_id)
+            return queries.document(connection, chosen.document_id)
 
     def renew(self, document_id: str, worker: str, lease_seconds: float) -> bool:
         validation.check_lease(lease_seconds)
         validation.check_id(document_id)
         with self._transaction("IMMEDIATE") as connection:
-            _find(connection, document_id)
+            queries.find(connection, document_id)
             renewed = connection.execute(
                 "UPDATE documents SET leased_until = ? WHERE id = ? AND worker = ?",
                 (self._clock() + lease_seconds, document_id, worker),
@@ -191,24 +191,30 @@ class SqliteStore:
 
     def count(self) -> int:
         with self._transaction("DEFERRED") as connection:
-            return _usage(connection).documents
+            return queries.usage(connection).documents
 
-    def page(self, owner: str | None, limit: int, after: Cursor | None = None) -> list[Document]:
+    def page(
+        self, owner: str | None, limit: int, after: Cursor | None = None, state: DocumentState | None = None
+    ) -> list[Document]:
         validation.check_page(limit)
-        wanted, values = ["TRUE"], list[object]()
-        if owner is not None:
-            wanted.append("owner = ?")
-            values.append(owner)
-        if after is not None:
-            wanted.append("(created, id) < (?, ?)")
-            values += [after.created, after.document_id]
+        with self._transaction("DEFERRED") as connection:
+            return queries.page(connection, owner, limit, after, state)
+
+    def versions(self, document_ids: Collection[str]) -> dict[str, int]:
         with self._transaction("DEFERRED") as connection:
             rows = connection.execute(
-                f"SELECT body, state, version, owner FROM documents WHERE {' AND '.join(wanted)} "
-                "ORDER BY created DESC, id DESC LIMIT ?",
-                (*values, limit),
-            ).fetchall()
-        return [_decoded(row) for row in rows]
+                "SELECT id, version FROM documents WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(document_ids)),),
+            )
+            return dict(rows.fetchall())
+
+    def changes(self, document_id: str, after: ChangePlace, limit: int) -> Changes:
+        validation.check_changes(limit)
+        validation.check_id(document_id)
+        with self._transaction("DEFERRED") as connection:
+            document = queries.document(connection, document_id)
+            sentences = queries.changes(connection, document_id, after, limit + 1)
+        return Changes(document, sentences[:limit], len(sentences) <= limit)
 
     def rename_owner(self, former: str, owner: str) -> None:
         if former == owner:
@@ -293,101 +299,3 @@ class SqliteStore:
             elif isinstance(error, OSError):
                 reason = f"{error.strerror}: the folder must exist and the file be writable"
             raise StoreError(f"context store sqlite:///{self._path}: {reason}") from error
-
-
-def _columns(document: Document, size: int, body: str) -> tuple[int, str, str, float, float, int, int, int, str, str]:
-    """Version, state, model, created, touched, number of sentences, size, charge, body, id: in the order of INSERT and
-    UPDATE."""
-    version, state, model, num_sentences = document.version, document.state, document.model, document.num_sentences
-    charge = charge_of(size, state)
-    return version, state, model, document.created, document.touched, num_sentences, size, charge, body, document.id
-
-
-def _document(connection: sqlite3.Connection, document_id: str) -> Document:
-    """Raises UnknownDocument."""
-    row = connection.execute(
-        "SELECT body, state, version, owner FROM documents WHERE id = ?", (document_id,)
-    ).fetchone()
-    if row is None:
-        raise validation.unknown(document_id)
-    return _decoded(row)
-
-
-def _decoded(row: tuple[str, DocumentState, int, str]) -> Document:
-    """A document from its body, state, version and owner: claims and changes of owners write these columns only."""
-    body, state, version, owner = row
-    return dataclasses.replace(decode_document(body), state=state, version=version, owner=owner)
-
-
-def _bodies(connection: sqlite3.Connection, document_id: str, start: int, end: int) -> list[str]:
-    rows = connection.execute(
-        "SELECT body FROM sentences WHERE document_id = ? AND position >= ? AND position < ? ORDER BY position",
-        (document_id, start, end),
-    )
-    return [body for (body,) in rows]
-
-
-def _find(connection: sqlite3.Connection, document_id: str) -> tuple[int, int]:
-    """Version and number of sentences. Raises UnknownDocument."""
-    row = connection.execute("SELECT version, num_sentences FROM documents WHERE id = ?", (document_id,)).fetchone()
-    if row is None:
-        raise validation.unknown(document_id)
-    return int(row[0]), int(row[1])
-
-
-def _usage(connection: sqlite3.Connection, owner: str | None = None) -> Usage:
-    """What is stored for an owner, None: for all."""
-    row = connection.execute(
-        "SELECT coalesce(sum(documents), 0), coalesce(sum(open), 0), coalesce(sum(charge), 0) FROM usage"
-        + ("" if owner is None else " WHERE owner = ?"),
-        () if owner is None else (owner,),
-    ).fetchone()
-    return Usage(*row)
-
-
-def _full(connection: sqlite3.Connection, limits: DocumentLimits, bound: Bound, owner: str) -> StoreFull:
-    is_of_owner = bound.startswith("owner")
-    [oldest] = connection.execute(
-        "SELECT min(touched) FROM documents WHERE state NOT IN ('queued', 'running')"
-        + (" AND owner = ?" if is_of_owner else ""),
-        (owner,) if is_of_owner else (),
-    ).fetchone()
-    return limits.full(bound, oldest)
-
-
-def _candidates(connection: sqlite3.Connection, models: Collection[str], now: float, latest: float) -> list[Candidate]:
-    """The oldest claimable document of every owner: queued, or running without a lease that ends after `now` and by
-    `latest`. Each is read from an index: the cost grows with owners and models, not with documents that wait."""
-    claimable: list[tuple[float, str, str, int]] = []
-    columns = "SELECT created, id, owner, num_sentences FROM documents"
-    for model in set(models):
-        owners = connection.execute("SELECT owner FROM usage WHERE queued > 0 AND model = ?", (model,)).fetchall()
-        for (owner,) in owners:
-            claimable += connection.execute(
-                f"{columns} WHERE state = 'queued' AND model = ? AND owner = ? ORDER BY created, id LIMIT 1",
-                (model, owner),
-            ).fetchall()
-        for comparison, limit in (("<=", now), (">", latest)):
-            claimable += connection.execute(
-                f"{columns} WHERE state = 'running' AND model = ? AND leased_until {comparison} ?", (model, limit)
-            ).fetchall()
-    oldest: dict[str, Candidate] = {}
-    for created, document_id, owner, num_sentences in sorted(claimable):
-        oldest.setdefault(owner, Candidate(owner, created, document_id, num_sentences))
-    return list(oldest.values())
-
-
-def _rows(document_id: str, sentences: Sequence[Sentence]) -> list[tuple[str, int, str]]:
-    return [(document_id, sentence.index, encode(sentence)) for sentence in sentences]
-
-
-def _size(body: str, rows: Sequence[tuple[str, int, str]]) -> int:
-    return len(body) + sum(len(encoded) for _, _, encoded in rows)
-
-
-def _write(connection: sqlite3.Connection, rows: Sequence[tuple[str, int, str]]) -> None:
-    connection.executemany(
-        "INSERT INTO sentences (document_id, position, body) VALUES (?, ?, ?) "
-        "ON CONFLICT (document_id, position) DO UPDATE SET body = excluded.body",
-        rows,
-    )

@@ -56,6 +56,13 @@ _COUNT_OLD = """
     DELETE FROM usage WHERE owner = OLD.owner AND model = OLD.model AND documents = 0;
 """
 
+_IS_OPEN = "({0}.state IN ('queued', 'running'))"
+_TOTAL_MORE = f"documents = documents + 1, open = open + {_IS_OPEN.format('NEW')}, charge = charge + NEW.charge"
+_TOTAL_LESS = f"documents = documents - 1, open = open - {_IS_OPEN.format('OLD')}, charge = charge - OLD.charge"
+_TOTAL_CHANGED = (
+    f"open = open - {_IS_OPEN.format('OLD')} + {_IS_OPEN.format('NEW')}, charge = charge - OLD.charge + NEW.charge"
+)
+
 _NEW_VERSION = "lower(hex(randomblob(16)))"
 _KEEP_VERSION = f"INSERT INTO glossary_versions VALUES (NEW.owner, NEW.id, {_NEW_VERSION});"
 _DROP_VERSION = "DELETE FROM glossary_versions WHERE owner = OLD.owner AND id = OLD.id;"
@@ -155,6 +162,23 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE TABLE key_usage_batches (writer TEXT PRIMARY KEY, batch INTEGER NOT NULL, written REAL NOT NULL) "
         "WITHOUT ROWID",
+    ),
+    (
+        # The version of the document that wrote a sentence last (see interface.ChangePlace).
+        "ALTER TABLE sentences ADD COLUMN changed INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX changed_sentences ON sentences (document_id, changed, position)",
+        "CREATE INDEX documents_by_state ON documents (state, created, id)",
+        "CREATE INDEX own_documents_by_state ON documents (owner, state, created, id)",
+        "CREATE INDEX waiting_owners ON usage (model, owner) WHERE queued > 0",
+        "CREATE INDEX open_models ON usage (model) WHERE open > 0",
+        # One row: the sums of `usage`.
+        "CREATE TABLE totals (documents INTEGER NOT NULL, open INTEGER NOT NULL, charge INTEGER NOT NULL)",
+        "INSERT INTO totals SELECT coalesce(sum(documents), 0), coalesce(sum(open), 0), coalesce(sum(charge), 0) "
+        "FROM usage",
+        f"CREATE TRIGGER total_new AFTER INSERT ON documents BEGIN UPDATE totals SET {_TOTAL_MORE}; END",
+        f"CREATE TRIGGER total_old AFTER DELETE ON documents BEGIN UPDATE totals SET {_TOTAL_LESS}; END",
+        f"CREATE TRIGGER total_changed AFTER UPDATE OF state, charge ON documents BEGIN UPDATE totals SET "
+        f"{_TOTAL_CHANGED}; END",
     ),
 )
 """One entry of statements and functions per version; entries are only ever added."""

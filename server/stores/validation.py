@@ -72,6 +72,12 @@ def check_page(limit: int) -> None:
         raise ValueError(f"a page has 1 document or more, not {limit}")
 
 
+def check_changes(limit: int) -> None:
+    """Raises ValueError for a list of no changes."""
+    if limit < 1:
+        raise ValueError(f"a list of changes has 1 sentence or more, not {limit}")
+
+
 def check_lease(lease_seconds: float) -> None:
     """Raises ValueError for a lease that is negative or not finite; a lease of 0 seconds expires at once."""
     if not 0 <= lease_seconds < float("inf"):

@@ -1,8 +1,6 @@
-"""Owners take turns, and nobody's claim costs more when others queue more."""
+"""Owners take turns."""
 
-import time
 from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from server.stores.interface import ContextStore
 from server.stores.memory import MemoryStore
-from tests.server.documents.some import SERVED, document, keep, sentence
+from tests.server.documents.some import SERVED, keep
 
 SIZES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), min_size=1, max_size=30)
 
@@ -74,31 +72,6 @@ def test_owners_with_work_are_served_the_same(sizes: list[tuple[str, int]]) -> N
         assert all(abs(served[a] - served[b]) <= 2 * largest for a in busy for b in busy)
     assert {owner: sorted(names) for owner, names in seen.items()} == seen, "of one owner the oldest come first"
     assert sum(map(len, seen.values())) == len(sizes)
-
-
-def seconds(store: ContextStore, models: Sequence[str]) -> float:
-    """Of a claim and a sweep; the shortest of several."""
-    shortest = float("inf")
-    for _ in range(40):
-        started = time.perf_counter()
-        store.claim("w", 100, models)
-        store.expire(0.0, models)
-        shortest = min(shortest, time.perf_counter() - started)
-    return shortest
-
-
-@pytest.mark.parametrize("served", [list(SERVED), ["another"]])
-def test_the_cost_of_a_claim_does_not_grow_with_what_waits(store: ContextStore, served: list[str]) -> None:
-    """Of a model that is served here, and of one that is not. Sixteen times as much may not cost four times as much."""
-
-    def fill(start: int, end: int) -> None:
-        for index in range(start, end):
-            store.create(document(f"d{index}", created=float(index), num_sentences=1), [sentence(0)])
-
-    fill(0, 250)
-    before = seconds(store, served)
-    fill(250, 4000)
-    assert seconds(store, served) < 4 * before
 
 
 @pytest.mark.parametrize("former", ["", "former:abc"])

@@ -12,12 +12,13 @@ import pytest
 import redis
 
 from server.stores.codec import FORMAT
-from server.stores.interface import ContextStore, StoreError
+from server.stores.interface import FIRST_CHANGE, ChangePlace, ContextStore, StoreError
 from server.stores.limits import DocumentLimits, StoreFull
 from server.stores.old_format import upgraded_sentence
 from server.stores.open_store import open_store
 from server.stores.records import Document, Part, Sentence
 from server.stores.sqlite_schema import MIGRATIONS
+from server.telemetry.labels import DOCUMENT_STATES
 from tests.server.documents.some import SERVED, document, sentence
 from tests.server.redis_server import flush
 
@@ -234,3 +235,46 @@ def test_owners_were_hashes_of_secrets_and_become_names(
     with closing(open_store(url, {former(LOST_HASH): "found again"})) as store:
         assert store.document(owned_id(2, LOST_HASH)).owner == "found again"
         assert store.glossaries.of_owner("found again") == {"g2": "{}"}
+
+
+def third_sqlite(path: Path) -> str:
+    """The file as it was before documents were listed by state."""
+    second_sqlite(path)
+    with closing(sqlite3.connect(path)) as connection:
+        for step in (step for steps in MIGRATIONS[3:5] for step in steps):
+            if isinstance(step, str):
+                connection.execute(step)
+            else:
+                step(connection)
+        connection.execute("PRAGMA user_version = 5")
+        connection.commit()
+    return f"sqlite:///{path}"
+
+
+def third_redis(port: int) -> str:
+    url = second_redis(port)
+    open_store(url).close()
+    with redis.Redis(host="127.0.0.1", port=port) as client:
+        later = [*client.keys("ringmt:state:*"), *client.keys("ringmt:changes:*")]
+        assert len(later) > len(STATES)
+        client.delete(*later)
+        client.set("ringmt:format", 3)
+    return url
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_documents_are_listed_by_state_and_sentences_by_change(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = third_sqlite(tmp_path / "old.db") if kind == "sqlite" else third_redis(request.getfixturevalue("redis_port"))
+    for _ in range(2):
+        with closing(open_store(url)) as store:
+            for state in DOCUMENT_STATES:
+                names = {document.id for document in store.page(None, 9, None, state)}
+                assert names == {name for name, of_name in STATES.items() if of_name == state}
+            for name in STATES:
+                changes = store.changes(name, FIRST_CHANGE, 9)
+                assert (changes.sentences, changes.are_all) == ([(ChangePlace(0, 0), sentence(0))], True)
+            assert store.count() == len(STATES)
+            with pytest.raises(StoreFull):
+                store.create(document("new"), [], DocumentLimits(documents=len(STATES)))

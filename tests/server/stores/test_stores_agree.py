@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from server.stores.interface import Conflict, ContextStore, Cursor, UnknownDocument
+from server.stores.interface import FIRST_CHANGE, ChangePlace, Conflict, ContextStore, Cursor, UnknownDocument
 from server.stores.limits import DocumentLimits, StoreFull, TooLargeToKeep
 from server.stores.memory import MemoryStore
 from server.stores.records import Document, Sentence
@@ -136,9 +136,25 @@ class Stores(RuleBasedStateMachine):
     def expire(self, older_than: float, models: list[str]) -> None:
         self.all_agree(lambda store: store.expire(older_than, models))
 
-    @rule(owner=st.none() | OWNER, limit=st.integers(0, 3), after=st.none() | st.builds(Cursor, TIMES, NAMES))
-    def page(self, owner: str | None, limit: int, after: Cursor | None) -> None:
-        self.all_agree(lambda store: store.page(owner, limit, after))
+    @rule(
+        owner=st.none() | OWNER, limit=st.integers(0, 3), after=st.none() | st.builds(Cursor, TIMES, NAMES),
+        state=st.none() | STATES,
+    )  # fmt: skip
+    def page(self, owner: str | None, limit: int, after: Cursor | None, state: DocumentState | None) -> None:
+        self.all_agree(lambda store: store.page(owner, limit, after, state))
+        pages = self.all_agree(lambda store: [store.page(owner, 9, None, state) for state in DOCUMENT_STATES])
+        assert [
+            {document.state for document in page} - {state} for page, state in zip(pages, DOCUMENT_STATES, strict=True)
+        ] == [set()] * 4
+
+    @rule(names=st.lists(NAMES, unique=True))
+    def versions(self, names: list[str]) -> None:
+        self.all_agree(lambda store: store.versions(names))
+
+    @rule(name=NAMES, after=st.builds(ChangePlace, st.integers(-1, 6), st.integers(-1, 5)), limit=st.integers(0, 4))
+    def changes(self, name: str, after: ChangePlace, limit: int) -> None:
+        self.all_agree(lambda store: store.changes(name, after, limit))
+        self.all_agree(lambda store: [place for place, _ in store.changes(name, FIRST_CHANGE, 9).sentences])
 
     @rule(former=OWNER, owner=OWNER)
     def rename_owner(self, former: str, owner: str) -> None:
