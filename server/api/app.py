@@ -21,7 +21,7 @@ from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
 from server.api.mcp import route as mcp
 from server.api.mcp.errors import MCP
-from server.api.native import documents, files, glossaries, keys, models, score, translate
+from server.api.native import document_list, documents, files, glossaries, keys, models, score, translate
 from server.api.openai import chat
 from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
@@ -46,6 +46,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     translate.router,
     score.router,
     documents.router,
+    document_list.router,
     files.router,
     files.polls,
     glossaries.router,

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from server.backends.context import SentenceContext
 from server.documents.appending import append
@@ -27,7 +27,7 @@ from server.stores.interface import ContextStore, Cursor, UnknownDocument
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document, Mode, Sentence
 from server.stores.threads import in_store_thread
-from server.telemetry.labels import RESTING_STATES
+from server.telemetry.labels import RESTING_STATES, DocumentState
 from server.translation.streaming import QUIET_SECONDS
 from server.translation.translator import RequestedOptions, Translator
 
@@ -131,9 +131,12 @@ class DocumentService:
         if stored != owner:
             raise UnknownDocument(document_id)
 
-    async def page(self, owner: str | None, limit: int, after: Cursor | None) -> Page:
-        """Up to `limit` documents of an owner (None: of all), the newest first, from `after` on."""
-        documents = await in_store_thread(self.store.page, owner, limit + 1, after)
+    async def page(
+        self, owner: str | None, limit: int, after: Cursor | None, state: DocumentState | None = None
+    ) -> Page:
+        """Up to `limit` documents of an owner (None: of all) in a state (None: any), the newest first, from `after`
+        on."""
+        documents = await in_store_thread(self.store.page, owner, limit + 1, after, state)
         last = documents[limit - 1] if len(documents) > limit else None
         return Page(documents[:limit], None if last is None else Cursor(last.created, last.id))
 
@@ -141,8 +144,13 @@ class DocumentService:
         """The document without its sentences."""
         return await in_store_thread(self.store.document, document_id)
 
-    async def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        document, sentences = await in_store_thread(self.store.read, document_id)
+    async def read(self, document_id: str, start: int = 0, end: int | None = None) -> tuple[Document, list[Sentence]]:
+        """The document, whose `num_pending` is known, and its sentences: all, or `start` up to but without `end`."""
+        document, sentences = await in_store_thread(self.store.read, document_id, start, end)
+        if document.num_pending is None:
+            document, stored = await in_store_thread(self.store.read, document_id)
+            document = replace(document, num_pending=sum(sentence.is_pending for sentence in stored))
+            sentences = stored[start:end]
         return document, as_shown(document, sentences)
 
     async def wait(self, document_id: str, deadline: float) -> tuple[Document, list[Sentence]]:

@@ -63,6 +63,14 @@ def cut_for_second(sentences: Sequence[Sentence], translator: Translator) -> lis
     ]
 
 
+def num_pending(document: Document) -> int | None:
+    """The number of sentences that users wait for: all, until the first of two models has translated them. None where
+    RingMT 0.4 or older stored the document."""
+    if document.state == "done" or not document.num_sentences:
+        return 0
+    return document.num_pending if document.next_leg is None else document.num_sentences
+
+
 def as_shown(document: Document, sentences: Sequence[Sentence]) -> list[Sentence]:
     """The sentences as users see them: in the language of the document, translated when both models have."""
     if not document.legs:

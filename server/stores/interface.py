@@ -72,8 +72,8 @@ class ContextStore(Protocol):
         """Sentences `start` up to but without `end`, by index."""
         ...
 
-    def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
-        """A document and all its sentences at one moment."""
+    def read(self, document_id: str, start: int = 0, end: int | None = None) -> tuple[Document, list[Sentence]]:
+        """A document and its sentences at one moment: all, or `start` up to but without `end`."""
         ...
 
     def update(

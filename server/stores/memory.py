@@ -124,10 +124,11 @@ class MemoryStore:
             bodies = self._find(document_id).sentences[start:end]
         return [decode_sentence(body) for body in bodies]
 
-    def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
+    def read(self, document_id: str, start: int = 0, end: int | None = None) -> tuple[Document, list[Sentence]]:
+        validation.check_range(start, end)
         with self._locked():
             record = dataclasses.replace(self._find(document_id))
-            bodies = list(record.sentences)
+            bodies = record.sentences[start:end]
         return record.decoded(), [decode_sentence(body) for body in bodies]
 
     def update(

@@ -87,13 +87,13 @@ class RedisStore:
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
         validation.check_range(start, end)
         validation.check_id(document_id)
-        first, last = (start, -1) if end is None else (start, end - 1) if end > start else (1, 0)
-        [bodies] = self._read(document_id, "SENTENCES", document_id, first, last)
+        [bodies] = self._read(document_id, "SENTENCES", document_id, *_range(start, end))
         return [decode_sentence(body) for body in bodies]
 
-    def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
+    def read(self, document_id: str, start: int = 0, end: int | None = None) -> tuple[Document, list[Sentence]]:
+        validation.check_range(start, end)
         validation.check_id(document_id)
-        fields, bodies = self._read(document_id, "READ", document_id)
+        fields, bodies = self._read(document_id, "READ", document_id, *_range(start, end))
         return _document(fields), [decode_sentence(body) for body in bodies]
 
     def update(
@@ -216,6 +216,13 @@ class RedisStore:
 
 def _document_key(document_id: str) -> str:
     return f"{redis_scripts.PREFIX}document:{document_id}"
+
+
+def _range(start: int, end: int | None) -> tuple[int, int]:
+    """The first and the last index of LRANGE."""
+    if end is None:
+        return start, -1
+    return (start, end - 1) if end > start else (1, 0)
 
 
 def _document(fields: Sequence[bytes]) -> Document:

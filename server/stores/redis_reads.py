@@ -10,11 +10,11 @@ return {'ok', redis.call('LRANGE', sentences_key(id), first, last)}
 """
 
 READ = """
-local id = ARGV[2]
+local id, first, last = ARGV[2], ARGV[3], ARGV[4]
 local fields = redis.call('HMGET', document_key(id), 'body', 'state', 'version', 'owner', 'sentences')
 if not fields[1] then return {'unknown'} end
 if redis.call('LLEN', sentences_key(id)) ~= tonumber(fields[5]) then return {'lost'} end
-return {'ok', fields, redis.call('LRANGE', sentences_key(id), 0, -1)}
+return {'ok', fields, redis.call('LRANGE', sentences_key(id), first, last)}
 """
 
 COUNT = """

@@ -92,11 +92,13 @@ class SqliteStore:
             bodies = queries.bodies(connection, document_id, start, count if end is None else min(end, count))
         return [decode_sentence(body) for body in bodies]
 
-    def read(self, document_id: str) -> tuple[Document, list[Sentence]]:
+    def read(self, document_id: str, start: int = 0, end: int | None = None) -> tuple[Document, list[Sentence]]:
+        validation.check_range(start, end)
         validation.check_id(document_id)
         with self._transaction("DEFERRED") as connection:
             document = queries.document(connection, document_id)
-            bodies = queries.bodies(connection, document_id, 0, document.num_sentences)
+            count = document.num_sentences
+            bodies = queries.bodies(connection, document_id, start, count if end is None else min(end, count))
         return document, [decode_sentence(body) for body in bodies]
 
     def update(

@@ -1,6 +1,7 @@
 """The JSON of documents."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -9,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from server.api.requests.fields import Timeout, check_optional_text, check_text
 from server.documents.attention_weights import Explanation, SentenceWeights
 from server.documents.service import Snapshot
+from server.documents.two_stage import num_pending
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import DocumentState, FinishReason
@@ -134,6 +136,18 @@ class DocumentSentence(BaseModel):
         return answer
 
 
+@dataclass(frozen=True)
+class SentencePage:
+    """The sentences of an answer, from index `first` on."""
+
+    sentences: Sequence[Sentence]
+    first: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.sentences)
+
+
 class DocumentAnswer(BaseModel):
     """A document as it is now."""
 
@@ -154,7 +168,11 @@ class DocumentAnswer(BaseModel):
     )
     context: bool = Field(description="false: no model of it knows context, every sentence is translated by itself.")
     progress: float = Field(description="Share of the sentences that need no more work, 0 to 1.")
-    sentences: list[DocumentSentence]
+    num_sentences: int
+    sentences: list[DocumentSentence] = Field(description="From `first` on, `limit` at most.")
+    next: int | None = Field(
+        default=None, description="`first` of the next sentences, only where there are more: read them with GET."
+    )
     error: str | None = Field(
         default=None,
         description="Why the document failed (a correction or DELETE ends that state), or why it waits: this server "
@@ -162,8 +180,7 @@ class DocumentAnswer(BaseModel):
     )
 
     @classmethod
-    def of(cls, document: Document, sentences: Sequence[Sentence], knows_context: bool, explain: bool) -> Self:
-        pending = sum(sentence.is_pending for sentence in sentences)
+    def of(cls, document: Document, page: "SentencePage", knows_context: bool, explain: bool) -> Self:
         answer = cls(
             id=document.id,
             state=document.state,
@@ -173,15 +190,24 @@ class DocumentAnswer(BaseModel):
             source=document.source_language,
             target=document.target_language,
             context=knows_context,
-            progress=1 - pending / len(sentences) if sentences else 1.0,
-            sentences=[DocumentSentence.of(sentence, explain) for sentence in sentences],
+            progress=progress_of(document) or 0.0,
+            num_sentences=document.num_sentences,
+            sentences=[DocumentSentence.of(sentence, explain) for sentence in page.sentences],
         )
+        if page.end < document.num_sentences:
+            answer.next = page.end
         if document.legs:
             answer.pivot = document.legs[0].target_language
             answer.models = [leg.model for leg in document.legs]
         if document.error is not None:
             answer.error = document.error
         return answer
+
+
+def progress_of(document: Document) -> float | None:
+    """The share of its sentences that need no more work; None where it is not known."""
+    pending = num_pending(document)
+    return None if pending is None else 1 - pending / max(1, document.num_sentences)
 
 
 class TranslatedSentence(BaseModel):
@@ -210,61 +236,6 @@ class DocumentProgress(BaseModel):
             progress=1 - pending / document.num_sentences if document.num_sentences else 1.0,
             error=document.error,
         )
-
-
-class ListedDocument(BaseModel):
-    """A document without its sentences."""
-
-    id: str
-    state: DocumentState
-    progress: float | None = Field(
-        description="Share of the sentences that need no more work, 0 to 1; null where an older server kept it."
-    )
-    created: float = Field(description="Seconds since 1970.")
-    mode: Literal["offline", "online"]
-    source: str
-    target: str
-    num_sentences: int
-    owner: str | None = Field(
-        default=None,
-        description="For keys of the scope `admin`: the name of the key that made it, `former:...` of one that is not "
-        "known any more; empty without keys.",
-    )
-
-    @classmethod
-    def of(cls, document: Document, shows_owner: bool) -> Self:
-        answer = cls(
-            id=document.id,
-            state=document.state,
-            progress=_progress(document),
-            created=document.created,
-            mode=document.mode,
-            source=document.source_language,
-            target=document.target_language,
-            num_sentences=document.num_sentences,
-        )
-        if shows_owner:
-            answer.owner = document.owner
-        return answer
-
-
-class DocumentList(BaseModel):
-    """A page of documents, the newest first."""
-
-    documents: list[ListedDocument]
-    next: str | None = Field(description="`after` of the next page; null on the last.")
-
-    @classmethod
-    def of(cls, documents: Sequence[Document], following: str | None, shows_owners: bool) -> Self:
-        return cls(documents=[ListedDocument.of(document, shows_owners) for document in documents], next=following)
-
-
-def _progress(document: Document) -> float | None:
-    if document.state == "done" or not document.num_sentences:
-        return 1.0
-    if document.next_leg is not None:  # what the first of two models has done is nothing for the user
-        return 0.0
-    return None if document.num_pending is None else 1 - document.num_pending / document.num_sentences
 
 
 class AppendAnswer(BaseModel):

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -14,8 +13,8 @@ from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.authentication import listed_owner
 from server.api.admission.server_sent_events import KEEPALIVE_COMMENT, Events, EventStream, described, event
+from server.api.native.document_list import DOCUMENTS
 from server.api.native.document_schemas import (
     AppendAnswer,
     AppendRequest,
@@ -23,10 +22,10 @@ from server.api.native.document_schemas import (
     CorrectionAnswer,
     CorrectionRequest,
     DocumentAnswer,
-    DocumentList,
     DocumentProgress,
     DocumentRequest,
     DocumentSentence,
+    SentencePage,
     TranslatedSentence,
 )
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
@@ -41,14 +40,12 @@ from server.documents.two_stage import check_explainable
 from server.documents.workspace import not_served
 from server.keys.key import owner_of
 from server.runtime.offload import offload_above
-from server.stores.interface import Cursor, StoreError
+from server.stores.interface import StoreError
 from server.stores.records import Document, Sentence
-from server.stores.validation import ID_PATTERN
 from server.telemetry.labels import OPEN_STATES
 
 logger = logging.getLogger("ringmt")
 
-DOCUMENTS = "/v1/documents"
 DOCUMENT = DOCUMENTS + "/{document_id}"
 EVENTS = DOCUMENT + "/events"
 STREAM = (
@@ -61,6 +58,9 @@ SENTENCES = DOCUMENT + "/sentences"
 SENTENCE = SENTENCES + "/{index:int}"
 CONTEXT = SENTENCE + "/context"
 
+MAX_SENTENCES = 2_000
+"""Sentences in one answer: those of a document of the default size."""
+LARGEST_INDEX = 10**9
 SENTENCE_CHARS = 40
 """Characters that a sentence's fields add to its text in the estimated size of an answer."""
 READING_SECONDS = 0.5
@@ -90,45 +90,8 @@ async def create(body: DocumentRequest, admitted: Admitted) -> Response:
     if body.wait and sentences:
         kept, sentences = await _after_waiting(admitted, kept, sentences, latest)
     status, headers = 202 if kept.state in OPEN_STATES else 200, {"Location": f"{DOCUMENTS}/{kept.id}"}
-    return await _written(sentences, lambda: _answer(admitted.state, kept, sentences, body.explain), status, headers)
-
-
-@router.get(
-    DOCUMENTS,
-    summary="Stored documents, the newest first",
-    response_model=DocumentList,
-    response_model_exclude_unset=True,
-    responses=documented(*ADMISSION),
-)
-async def listed(
-    admitted: Admitted,
-    limit: Annotated[int, Query(ge=1, le=100, description="Documents on a page.")] = 20,
-    after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
-    owner: Annotated[
-        str | None, Query(description="For keys of the scope `admin`: the name of a key; without it, all keys.")
-    ] = None,
-) -> Response:
-    listed_for = listed_owner(admitted.key, owner)
-    page = await admitted.state.documents.page(listed_for, limit, None if after is None else _cursor(after))
-    shows_owners = admitted.key is not None and admitted.key.is_admin
-    following = None if page.after is None else _cursor_text(page.after)
-    return written_as_set(DocumentList.of(page.documents, following, shows_owners))
-
-
-def _cursor_text(cursor: Cursor) -> str:
-    return f"{cursor.created!r}~{cursor.document_id}"
-
-
-def _cursor(text: str) -> Cursor:
-    """Raises ApiError (422)."""
-    created, _, document_id = text.partition("~")
-    try:
-        cursor = Cursor(float(created), document_id)
-    except ValueError:
-        cursor = Cursor(math.nan, document_id)
-    if not math.isfinite(cursor.created) or not ID_PATTERN.fullmatch(document_id):
-        raise ApiError("invalid_value", "after must be `next` of the page before", "after")
-    return cursor
+    page = SentencePage(sentences[:MAX_SENTENCES])
+    return await _written(page.sentences, lambda: _answer(admitted.state, kept, page, body.explain), status, headers)
 
 
 @router.get(
@@ -138,10 +101,16 @@ def _cursor(text: str) -> Cursor:
     response_model_exclude_unset=True,
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
 )
-async def read_document(document_id: str, admitted: Admitted, explain: Explain = "false") -> Response:
-    document, sentences = await admitted.state.documents.read(document_id)
-    explains = _explains(document, explain)
-    return await _written(sentences, lambda: _answer(admitted.state, document, sentences, explains))
+async def read_document(
+    document_id: str,
+    admitted: Admitted,
+    explain: Explain = "false",
+    first: Annotated[int, Query(ge=0, le=LARGEST_INDEX, description="Index of the first sentence.")] = 0,
+    limit: Annotated[int, Query(ge=0, le=MAX_SENTENCES, description="Sentences in the answer.")] = MAX_SENTENCES,
+) -> Response:
+    document, sentences = await admitted.state.documents.read(document_id, first, first + limit)
+    explains, page = _explains(document, explain), SentencePage(sentences, min(first, document.num_sentences))
+    return await _written(sentences, lambda: _answer(admitted.state, document, page, explains))
 
 
 @router.get(
@@ -335,10 +304,10 @@ async def _written(
     return await offload_above(size, lambda: written_as_set(build(), status, headers))
 
 
-def _answer(state: ServerState, document: Document, sentences: list[Sentence], explain: bool) -> DocumentAnswer:
+def _answer(state: ServerState, document: Document, page: SentencePage, explain: bool) -> DocumentAnswer:
     names = [leg.model for leg in document.legs] or [document.model]
     knows_context = any(state.translators[name].knows_context for name in names if name in state.translators)
-    answer = DocumentAnswer.of(document, sentences, knows_context, explain)
+    answer = DocumentAnswer.of(document, page, knows_context, explain)
     if document.model not in state.translators and document.state in OPEN_STATES:
         answer.error = not_served(document)
     elif document.state in OPEN_STATES and not state.translators[document.model].is_available:

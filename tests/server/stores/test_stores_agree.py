@@ -163,6 +163,7 @@ class Stores(RuleBasedStateMachine):
     @rule(name=NAMES, start=st.integers(-1, 4), end=st.none() | st.integers(-1, 4))
     def read_range(self, name: str, start: int, end: int | None) -> None:
         self.all_agree(lambda store: store.sentences(name, start, end))
+        self.all_agree(lambda store: store.read(name, start, end))
 
     @invariant()
     def everything_is_the_same(self) -> None:
