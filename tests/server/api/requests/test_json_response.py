@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from server.api.admission import server_sent_events as event_stream
-from server.api.native.document_schemas import DocumentAnswer
+from server.api.native.document_schemas import DocumentAnswer, SentencePage
 from server.api.native.schemas import (
     AlignedWords,
     SentenceAnswer,
@@ -57,7 +57,7 @@ def document_answers(draw: st.DrawFn) -> DocumentAnswer:
     document = Document(
         "doc", "model", "f", "en", "de", "offline", "running", len(many), legs=legs, error=draw(st.none() | TEXTS)
     )
-    answer = DocumentAnswer.of(document, many, draw(st.booleans()), explain=draw(st.booleans()))
+    answer = DocumentAnswer.of(document, SentencePage(many), draw(st.booleans()), explain=draw(st.booleans()))
     if draw(st.booleans()):
         answer.error = draw(TEXTS)
     return answer
