@@ -69,9 +69,9 @@ class Translator:
         self.state: ModelState = "ready" if loaded is not None else "unloaded"
         self.reason: str | None = None
         """Why the model is not ready."""
-        self.on_state_change: Callable[[], None] = lambda: None
-        """Called after `fail`, `recover`, `open` and `close`."""
-        self.loader: Callable[[], Awaitable[None]] | None = None
+        self.on_state_change: Callable[[Translator], None] = lambda model: None
+        """Called with the model after `fail`, `recover`, `open` and `close`."""
+        self.loader: Callable[[Translator], Awaitable[None]] | None = None
         """Loads the model, or waits until somebody else has loaded it; None where models are not loaded on demand."""
         self.last_used = time.monotonic()
         """A time.monotonic() value."""
@@ -132,7 +132,7 @@ class Translator:
         """Wait until the model is loaded. Raises ModelUnavailable."""
         self.last_used = time.monotonic()
         if self.state == "unloaded" and self.loader is not None:
-            await self.loader()
+            await self.loader(self)
         self.check_ready()
 
     def load_unloaded(self) -> LoadedModel:
@@ -148,13 +148,13 @@ class Translator:
     def open(self, loaded: LoadedModel) -> None:
         """An unloaded model is ready."""
         self._loaded, self.state = loaded, "ready"
-        self.on_state_change()
+        self.on_state_change(self)
 
     def close(self) -> LoadedModel:
         """A ready model is unloaded; returns its parts, whose worker the caller stops."""
         loaded = self._parts
         self._loaded, self.state = None, "unloaded"
-        self.on_state_change()
+        self.on_state_change(self)
         return loaded
 
     async def translate(self, request: TextRequest, counts_flags: bool = True) -> TranslationOutcome:
@@ -269,7 +269,7 @@ class Translator:
         """The engine hangs, has ended, or could not be restarted: sentences in flight are answered with
         ModelUnavailable, and no more are taken until `recover`."""
         self.state, self.reason = state, reason
-        self.on_state_change()
+        self.on_state_change(self)
         if self._loaded is not None:
             self._loaded.worker.abandon(self.unavailable())
 
@@ -277,7 +277,7 @@ class Translator:
         """Continue with another worker, which has translated a sentence."""
         self._loaded = dataclasses.replace(self._parts, worker=worker)
         self.state, self.reason = "ready", None
-        self.on_state_change()
+        self.on_state_change(self)
 
     def unavailable(self) -> ModelUnavailable:
         """The error that says why the model is not ready, and what to do."""

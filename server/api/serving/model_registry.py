@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -224,8 +223,8 @@ class ModelRegistry(Mapping[str, Translator]):
         new = {translator.name: translator for translator in translators}
         self._by_name = {**self._by_name, **new}
         for translator in new.values():
-            translator.loader = partial(self.on_demand.load, translator)
-            translator.on_state_change = partial(self._on_state_change, translator)
+            # Methods without the model, so that its last user's reference is the last one.
+            translator.loader, translator.on_state_change = self.on_demand.load, self._on_state_change
             self._show(translator.name)
         self._update_routes()
 
