@@ -8,7 +8,8 @@ from pathlib import Path
 import sentencepiece
 
 MAX_COUNTED_WORDS, LONGEST_COUNTED = 20_000, 40
-"""Words whose numbers of pieces are kept, and their characters, at most: 4 MB."""
+"""Words whose numbers of pieces are kept, and their characters, at most: 2 MB for words of ASCII, 5 MB for
+others (tracemalloc, Python 3.11)."""
 MAX_CACHED_CHARACTERS = 20_000
 """Characters in the cache of `Pieces.spells`, at most."""
 MAX_CHARACTER_BYTES = 4

@@ -365,7 +365,7 @@ def test_a_cue_keeps_its_number_of_lines(count: int, form: str) -> None:
         assert max(map(len, cue)) - min(map(len, cue)) <= len("word ") + 1
 
 
-cells = st.text(st.sampled_from("ab ,;|\t\"'."), max_size=9)
+cells = st.text(st.sampled_from("ab ,;|\t\"'!"), max_size=9)  # no points: cells with them may be keys
 
 
 @settings(deadline=None)
