@@ -17,7 +17,7 @@ from server.files.formats.xml_files import Elements
 from server.text.base.placeholders import is_placeholder, standalone
 from tests.growth import Shape, assert_linear, check_cost, check_growth, shapes
 from tests.server.files.formats import files
-from tests.server.files.formats.files import SAMPLES
+from tests.server.files.formats.samples import SAMPLES
 
 LIMIT = 10_000_000
 

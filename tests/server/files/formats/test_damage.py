@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from server.files.formats.base import DamagedFile, FileError
 from server.files.formats.registry import FORMATS, open_file
 from tests.growth import assert_linear
-from tests.server.files.formats.files import SAMPLES, packed, xliff_of
+from tests.server.files.formats.files import packed, xliff_of
+from tests.server.files.formats.samples import SAMPLES
 
 LIMIT = 20_000
 EXAMPLES = 60

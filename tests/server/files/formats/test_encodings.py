@@ -11,7 +11,7 @@ from server.files.formats.base import DamagedFile, decode
 from server.files.formats.content import suffix_by_content
 from server.files.formats.registry import FORMATS, open_file
 from tests.growth import assert_linear
-from tests.server.files.formats.files import SAMPLES
+from tests.server.files.formats.samples import SAMPLES
 
 SENTENCES = Path("tests/sample/tatoeba.de").read_text(encoding="utf-8").splitlines()[:400]
 NOT_ASCII = [line for line in SENTENCES if not line.isascii()]

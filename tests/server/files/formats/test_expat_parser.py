@@ -10,7 +10,8 @@ import pytest
 from server.files.formats.base import DamagedFile
 from server.files.formats.expat_parser import expat_parser, parse_with
 from server.files.formats.registry import open_file
-from tests.server.files.formats.files import SAMPLES, packed
+from tests.server.files.formats.files import packed
+from tests.server.files.formats.samples import SAMPLES
 
 LIMIT = 20_000
 SUFFIXES = (".xliff", ".docx", ".pptx", ".xlsx", ".odt", ".epub", ".idml", ".xml", ".resx", ".ts", ".tmx", ".tbx")

@@ -5,14 +5,11 @@ import html
 import io
 import itertools
 import json
-import random
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import docx
-import polib
 import pptx
 import pysubs2
 import pytest
@@ -25,176 +22,7 @@ from server.files.formats.registry import FORMATS, open_file, suffix_of, transla
 from server.text.base.placeholders import is_placeholder
 from server.text.markup.character_references import unescape
 from tests.server.files.formats.files import xliff_of
-
-LIMIT = 1_000_000
-
-
-def shout(text: str) -> str:
-    """A translation that can be told from its source; marks stay where they are."""
-    return text.upper()
-
-
-def translated(data: bytes, name: str, translate: Callable[[str], str] = shout) -> bytes:
-    opened = open_file(data, name, "de", LIMIT)
-    return opened.write([translate(text) for text in opened.texts])
-
-
-def texts(data: bytes, name: str) -> list[str]:
-    """Texts of a file without their marks."""
-    return [
-        "".join(char for char in text if not is_placeholder(char)) for text in open_file(data, name, "de", LIMIT).texts
-    ]
-
-
-MARKDOWN = """---
-title: keep me
----
-# A *big* title
-
-A paragraph with `code` and a [link *here*](https://x.org "t")
-on two lines.  
-A hard break, and \\*no\\* emphasis 2 * 3.
-
-- one
-- two
-  1. inner **bold** text
-
-> quoted text
-> goes on
-
-| Head | Two |
-|------|-----|
-| cell | `x` |
-
-```python
-print("keep")
-```
-
-    indented code
-
-<div>raw</div>
-
-[ref]: https://example.org
-"""
-SRT = """1
-00:00:01,000 --> 00:00:02,500
-Hello <i>big</i> world,
-it goes on.
-
-2
-00:00:03,000 --> 00:00:04,000
-- Who?
-- Me.
-"""
-VTT = """WEBVTT - a title
-
-NOTE not this
-
-cue-1
-00:01.000 --> 00:02.000 align:start
-<v Bob>Hello &amp; bye</v>
-"""
-PO = """# A comment
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\\n"
-"Language: \\n"
-
-#: a.c:1
-msgid "Open %s"
-msgstr ""
-
-msgid "Close"
-msgstr "Zu"
-
-msgid "one file"
-msgid_plural "%d files"
-msgstr[0] ""
-msgstr[1] ""
-"""
-XLIFF = """<?xml version='1.0' encoding='UTF-8'?>
-<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2">
-<file source-language="en" target-language="x" original="a"><body>
-<trans-unit id="1"><source>Hello <g id="1">big</g> <x id="2"/>world</source></trans-unit>
-<trans-unit id="2"><source>Done</source><target>Fertig</target></trans-unit>
-<trans-unit id="3" translate="no"><source>Keep</source></trans-unit>
-</body></file></xliff>"""
-XLIFF2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en"><file id="f"><unit id="u">
-<segment><source>Hello <pc id="1">big</pc> world</source></segment></unit></file></xliff>"""
-CSV = 'id;text\r\n1;"Hello; ""you"""\r\n2;plain words\r\n3;\r\n'
-JSON = '{\n  "key": "Hello \\u00e9 \\"you\\"",\n  "n": [1, true, "two", ""]\n}\n'
-
-
-def test_markdown() -> None:
-    written = translated(MARKDOWN.encode(), "a.md").decode()
-    assert written == (
-        MARKDOWN.replace("A *big* title", "A *BIG* TITLE")
-        .replace(
-            'A paragraph with `code` and a [link *here*](https://x.org "t")\non two lines.',
-            'A PARAGRAPH WITH `code` AND A [LINK *HERE*](https://x.org "t") ON TWO LINES.',
-        )
-        .replace("A hard break, and \\*no\\* emphasis 2 * 3.", "A HARD BREAK, AND \\*NO\\* EMPHASIS 2 * 3.")
-        .replace("- one\n- two\n  1. inner **bold** text", "- ONE\n- TWO\n  1. INNER **BOLD** TEXT")
-        .replace("| Head | Two |", "| HEAD | TWO |")
-        .replace("| cell |", "| CELL |")
-        .replace("> quoted text\n> goes on", "> QUOTED TEXT\n> GOES ON")
-        .replace("<div>raw</div>", "<div>RAW</div>")
-    )
-
-
-EXTENSIONS = """:::note Title
-
-- [ ] to do, see [x] there
-- [x] done
-  at last
-
-!!! tip
-    indented text
-    goes on
-
-:::warning
-some text
-:::
-
-term
-: a definition
-  goes on
-: another
-
-It costs $5, not $6; let $x_a$ be $$y$$ here.
-
-$$
-\\alpha
-$$
-
-$$y$$ is not $$z$$
-
-[[toc]]
-
-{: .class}
-
-<details><summary title="a tip">more
-about it</summary>
-<!-- a comment -->
-
-> <p>quoted</p>
-
-</details>
-"""
-
-
-def test_extensions_of_markdown() -> None:
-    written = translated(EXTENSIONS.encode(), "a.md").decode()
-    assert written == (
-        EXTENSIONS.replace("to do, see [x] there", "TO DO, SEE [X] THERE")
-        .replace("done\n  at last", "DONE AT LAST")
-        .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
-        .replace("some text", "SOME TEXT")
-        .replace("$$y$$ is not $$z$$", "$$y$$ IS NOT $$z$$")
-        .replace("term\n: a definition\n  goes on\n: another", "TERM\n: A DEFINITION GOES ON\n: ANOTHER")
-        .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
-        .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
-    )
+from tests.server.files.formats.small import CSV, JSON, LIMIT, SRT, VTT, XLIFF, XLIFF2, shout, texts, translated
 
 
 @pytest.mark.parametrize(("text", "name"), [(SRT, "a.srt"), (VTT, "a.vtt"), (CSV, "a.csv"), (JSON, "a.json")])
@@ -239,68 +67,6 @@ def test_references_are_read_as_by_html(digits: str) -> None:
 
 def test_references_of_zeros_alone_are_read() -> None:
     assert unescape(f"&#{'0' * 5000};") == html.unescape("&#0;")
-
-
-def test_gettext() -> None:
-    written = polib.pofile(translated(PO.encode(), "a.po").decode())
-    assert [(entry.msgid, entry.msgstr, entry.msgstr_plural) for entry in written] == [
-        ("Open %s", "OPEN %S", {}),
-        ("Close", "Zu", {}),
-        ("one file", "", {0: "ONE FILE", 1: "%D FILES"}),
-    ]
-    assert written.metadata["Language"] == "de"
-
-
-def with_polib(text: str, translate: Callable[[str], str]) -> str:
-    """What polib, which writes as gettext's own programs do, makes of a catalogue."""
-    catalogue = polib.pofile(text, wrapwidth=78)
-    for entry in (entry for entry in catalogue if not entry.obsolete):
-        for form in [form for form, translation in entry.msgstr_plural.items() if not translation]:
-            entry.msgstr_plural[form] = translate(entry.msgid_plural if form else entry.msgid)
-        if not entry.msgid_plural and not entry.msgstr:
-            entry.msgstr = translate(entry.msgid)
-    catalogue.metadata["Language"] = "de"
-    return str(catalogue)
-
-
-WORDS = ("hello ", "well-known ", "a", "\t", "\n", '"', "\\", "\u00e9 ", "a-very-long-word ", "%s ")
-
-
-def test_a_catalogue_is_written_as_gettext_writes_it() -> None:
-    chance = random.Random(5)
-
-    def words(most: int) -> str:
-        return "".join(chance.choices(WORDS, k=chance.randrange(most)))
-
-    for _ in range(150):
-        catalogue = polib.POFile(wrapwidth=78)
-        catalogue.header = "A header"
-        catalogue.metadata = {"Project-Id-Version": "x", "MIME-Version": "1.0"}
-        if chance.random() < 0.5:
-            catalogue.metadata["Language"] = "x"
-        for number in range(chance.randrange(1, 6)):
-            entry = polib.POEntry(msgid=f"No {number}{words(30)}", msgstr=chance.choice(("", "done")), comment="note")
-            if chance.random() < 0.3:
-                entry.msgid_plural, entry.msgstr = "p" + words(20), ""
-                entry.msgstr_plural = {0: chance.choice(("", "x")), 1: ""}
-            if chance.random() < 0.2:
-                entry.msgctxt = words(4)
-            entry.obsolete = number > 0 and chance.random() < 0.1
-            catalogue.append(entry)
-        catalogue.sort(key=lambda entry: entry.obsolete)
-        data = str(catalogue).encode()
-        written = translated(data, "a.po", lambda text: f"{text.upper()} {text}").decode()
-        assert written == with_polib(data.decode(), lambda text: f"{text.upper()} {text}")
-
-
-def test_all_of_a_catalogue_but_translations_stays_as_it_is() -> None:
-    text = PO.replace("# A comment", "#\n# A comment").replace('"Open %s"', '""\n"Open "\n"%s"') + '\n#~ msgid "old"\n'
-    written = translated(text.replace("\n", "\r\n").encode(), "a.po").decode()
-    expected = text.replace("Language: ", "Language: de").replace('msgstr ""\n\n', 'msgstr "OPEN %S"\n\n', 1)
-    expected = expected.replace('msgstr[0] ""', 'msgstr[0] "ONE FILE"').replace('msgstr[1] ""', 'msgstr[1] "%D FILES"')
-    assert written == expected.replace("\n", "\r\n")
-    alone = translated(b'msgid "a"\nmsgstr ""\n', "a.po").decode()
-    assert alone == 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr "A"\n'
 
 
 def test_xliff() -> None:

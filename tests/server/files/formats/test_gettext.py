@@ -1,7 +1,9 @@
 """Fuzzy messages, headers and character sets of gettext catalogues."""
 
+import random
 import shutil
 import subprocess
+from collections.abc import Callable
 
 import polib
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import DamagedFile
 from server.files.formats.registry import open_file
+from tests.server.files.formats.small import PO
+from tests.server.files.formats.small import translated as shouted
 
 HEADER = 'msgid ""\nmsgstr ""\n"Language: {language}\\n"\n"Content-Type: text/plain; charset={charset}\\n"\n\n'
 FUZZY = (
@@ -115,3 +119,65 @@ def test_gettext_takes_a_template() -> None:
     command = ["msgfmt", "--check", "--statistics", "--output-file=/dev/null", "-"]
     done = subprocess.run(command, input=written, capture_output=True, env={"LC_ALL": "C"}, check=False)
     assert (done.returncode, done.stderr.decode().splitlines()[-1]) == (0, "2 translated messages.")
+
+
+def test_gettext() -> None:
+    written = polib.pofile(shouted(PO.encode(), "a.po").decode())
+    assert [(entry.msgid, entry.msgstr, entry.msgstr_plural) for entry in written] == [
+        ("Open %s", "OPEN %S", {}),
+        ("Close", "Zu", {}),
+        ("one file", "", {0: "ONE FILE", 1: "%D FILES"}),
+    ]
+    assert written.metadata["Language"] == "de"
+
+
+def with_polib(text: str, translate: Callable[[str], str]) -> str:
+    """What polib, which writes as gettext's own programs do, makes of a catalogue."""
+    catalogue = polib.pofile(text, wrapwidth=78)
+    for entry in (entry for entry in catalogue if not entry.obsolete):
+        for form in [form for form, translation in entry.msgstr_plural.items() if not translation]:
+            entry.msgstr_plural[form] = translate(entry.msgid_plural if form else entry.msgid)
+        if not entry.msgid_plural and not entry.msgstr:
+            entry.msgstr = translate(entry.msgid)
+    catalogue.metadata["Language"] = "de"
+    return str(catalogue)
+
+
+WORDS = ("hello ", "well-known ", "a", "\t", "\n", '"', "\\", "\u00e9 ", "a-very-long-word ", "%s ")
+
+
+def test_a_catalogue_is_written_as_gettext_writes_it() -> None:
+    chance = random.Random(5)
+
+    def words(most: int) -> str:
+        return "".join(chance.choices(WORDS, k=chance.randrange(most)))
+
+    for _ in range(150):
+        catalogue = polib.POFile(wrapwidth=78)
+        catalogue.header = "A header"
+        catalogue.metadata = {"Project-Id-Version": "x", "MIME-Version": "1.0"}
+        if chance.random() < 0.5:
+            catalogue.metadata["Language"] = "x"
+        for number in range(chance.randrange(1, 6)):
+            entry = polib.POEntry(msgid=f"No {number}{words(30)}", msgstr=chance.choice(("", "done")), comment="note")
+            if chance.random() < 0.3:
+                entry.msgid_plural, entry.msgstr = "p" + words(20), ""
+                entry.msgstr_plural = {0: chance.choice(("", "x")), 1: ""}
+            if chance.random() < 0.2:
+                entry.msgctxt = words(4)
+            entry.obsolete = number > 0 and chance.random() < 0.1
+            catalogue.append(entry)
+        catalogue.sort(key=lambda entry: entry.obsolete)
+        data = str(catalogue).encode()
+        written = shouted(data, "a.po", lambda text: f"{text.upper()} {text}").decode()
+        assert written == with_polib(data.decode(), lambda text: f"{text.upper()} {text}")
+
+
+def test_all_of_a_catalogue_but_translations_stays_as_it_is() -> None:
+    text = PO.replace("# A comment", "#\n# A comment").replace('"Open %s"', '""\n"Open "\n"%s"') + '\n#~ msgid "old"\n'
+    written = shouted(text.replace("\n", "\r\n").encode(), "a.po").decode()
+    expected = text.replace("Language: ", "Language: de").replace('msgstr ""\n\n', 'msgstr "OPEN %S"\n\n', 1)
+    expected = expected.replace('msgstr[0] ""', 'msgstr[0] "ONE FILE"').replace('msgstr[1] ""', 'msgstr[1] "%D FILES"')
+    assert written == expected.replace("\n", "\r\n")
+    alone = shouted(b'msgid "a"\nmsgstr ""\n', "a.po").decode()
+    assert alone == 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "a"\nmsgstr "A"\n'

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import FileError, NoText
 from server.files.formats.registry import FORMATS, open_file, suffix_of
-from tests.server.files.formats.files import SAMPLES
+from tests.server.files.formats.samples import SAMPLES
 from tests.server.files.formats.strings.kinds import KINDS, Kind
 
 LIMIT = 100_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import DamagedFile, FileError
 from server.files.formats.registry import open_file
-from tests.server.files.formats.files import SAMPLES
+from tests.server.files.formats.samples import SAMPLES
 from tests.server.files.formats.strings.upper import texts, upper
 
 RAILS = """# A note

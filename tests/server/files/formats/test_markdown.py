@@ -1,0 +1,106 @@
+"""Markdown: syntax stays, also that of extensions."""
+
+from tests.server.files.formats.small import translated
+
+MARKDOWN = """---
+title: keep me
+---
+# A *big* title
+
+A paragraph with `code` and a [link *here*](https://x.org "t")
+on two lines.  
+A hard break, and \\*no\\* emphasis 2 * 3.
+
+- one
+- two
+  1. inner **bold** text
+
+> quoted text
+> goes on
+
+| Head | Two |
+|------|-----|
+| cell | `x` |
+
+```python
+print("keep")
+```
+
+    indented code
+
+<div>raw</div>
+
+[ref]: https://example.org
+"""
+
+
+def test_markdown() -> None:
+    written = translated(MARKDOWN.encode(), "a.md").decode()
+    assert written == (
+        MARKDOWN.replace("A *big* title", "A *BIG* TITLE")
+        .replace(
+            'A paragraph with `code` and a [link *here*](https://x.org "t")\non two lines.',
+            'A PARAGRAPH WITH `code` AND A [LINK *HERE*](https://x.org "t") ON TWO LINES.',
+        )
+        .replace("A hard break, and \\*no\\* emphasis 2 * 3.", "A HARD BREAK, AND \\*NO\\* EMPHASIS 2 * 3.")
+        .replace("- one\n- two\n  1. inner **bold** text", "- ONE\n- TWO\n  1. INNER **BOLD** TEXT")
+        .replace("| Head | Two |", "| HEAD | TWO |")
+        .replace("| cell |", "| CELL |")
+        .replace("> quoted text\n> goes on", "> QUOTED TEXT\n> GOES ON")
+        .replace("<div>raw</div>", "<div>RAW</div>")
+    )
+
+
+EXTENSIONS = """:::note Title
+
+- [ ] to do, see [x] there
+- [x] done
+  at last
+
+!!! tip
+    indented text
+    goes on
+
+:::warning
+some text
+:::
+
+term
+: a definition
+  goes on
+: another
+
+It costs $5, not $6; let $x_a$ be $$y$$ here.
+
+$$
+\\alpha
+$$
+
+$$y$$ is not $$z$$
+
+[[toc]]
+
+{: .class}
+
+<details><summary title="a tip">more
+about it</summary>
+<!-- a comment -->
+
+> <p>quoted</p>
+
+</details>
+"""
+
+
+def test_extensions_of_markdown() -> None:
+    written = translated(EXTENSIONS.encode(), "a.md").decode()
+    assert written == (
+        EXTENSIONS.replace("to do, see [x] there", "TO DO, SEE [X] THERE")
+        .replace("done\n  at last", "DONE AT LAST")
+        .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
+        .replace("some text", "SOME TEXT")
+        .replace("$$y$$ is not $$z$$", "$$y$$ IS NOT $$z$$")
+        .replace("term\n: a definition\n  goes on\n: another", "TERM\n: A DEFINITION GOES ON\n: ANOTHER")
+        .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
+        .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
+    )
