@@ -56,19 +56,20 @@ def open_csv(data: bytes, language: str, budget: Budget, options: FileOptions) -
         chosen = _default(whole, delimiter, start, first)
         notes = chosen.notes()
 
-    def span(cell: _Cell) -> Span:
-        def write(translation: str) -> str:
-            needs_quotes = any(special in translation for special in (delimiter, "\n", "\r") if special)
-            if not needs_quotes and not _is_quoted(cell.raw) and not translation.startswith('"'):
-                return translation
-            return '"' + translation.replace('"', '""') + '"'
+    def quoted(translation: str) -> str:
+        return '"' + translation.replace('"', '""') + '"'
 
-        return value(cell.start, cell.end, cell.text, write)
+    def plain(translation: str) -> str:
+        needs_quotes = any(special in translation for special in (delimiter, "\n", "\r") if special)
+        return quoted(translation) if needs_quotes or translation.startswith('"') else translation
 
-    cells = (cell for cell in _cells(whole, delimiter, start) if chosen.has(cell))
-    file = opened(
-        whole, encoding.encode, (span(cell) for cell in cells if has_letters(cell.text)), budget, encoding.notes
-    )
+    def spans() -> Iterator[Span]:
+        for cell in _cells(whole, delimiter, start):
+            if has_letters(cell.raw) and chosen.has(cell):
+                write = quoted if _is_quoted(cell.raw) else plain
+                yield value(cell.start, cell.end, cell.text, write)
+
+    file = opened(whole, encoding.encode, spans(), budget, encoding.notes)
     file.notes.extend(notes)
     return file
 
@@ -162,24 +163,17 @@ def _cells(whole: str, delimiter: str, start: int) -> Iterator[_Cell]:
     """The cells that are not empty, without the blanks beside quotes. A quote that does not end at the end of its cell
     is a character like others. Empty lines are no rows."""
     stop, blanks = re.escape(delimiter), "[ ]*+" if delimiter == "\t" else r"[ \t]*+"
-    delimiters, newlines = re.compile(rf"[{stop}]*+") if stop else None, re.compile(r"[\r\n]*+")
-    pattern = re.compile(rf'{blanks}("[^"]*+(?:""[^"]*+)*+"){blanks}(?=[{stop}\r\n]|\Z)|([^{stop}\r\n]++)')
+    delimiters = f"[{stop}]++" if stop else "(?!)"
+    quoted, plain = rf'{blanks}("[^"]*+(?:""[^"]*+)*+"){blanks}(?=[{stop}\r\n]|\Z)', rf"([^{stop}\r\n]++)"
     row = column = 0
-    at = _end(newlines, whole, start)
-    while at < len(whole):
-        if match := pattern.match(whole, at):
-            yield _Cell(row, column, *match.span(match.lastindex or 0), match[match.lastindex or 0])
-            at = match.end()
-        if delimiters and (end := _end(delimiters, whole, at)) > at:
-            column, at = column + end - at, end
-        if (end := _end(newlines, whole, at)) > at:
-            row, column, at = row + 1, 0, end
-
-
-def _end(pattern: re.Pattern[str], whole: str, at: int) -> int:
-    """Where the match of a pattern that always matches ends."""
-    match = pattern.match(whole, at)
-    return match.end() if match else at
+    for match in re.compile(rf"({delimiters})|([\r\n]++)|{quoted}|{plain}").finditer(whole, start):
+        kind = match.lastindex
+        if kind == 1:
+            column += match.end() - match.start()
+        elif kind == 2:
+            row, column = row + (match.start() > start), 0
+        elif kind:
+            yield _Cell(row, column, *match.span(kind), match[kind])
 
 
 def _is_quoted(raw: str) -> bool:

@@ -1,13 +1,12 @@
 """A text file of which only some spans are written anew."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from server.files.formats.base import Budget, OpenedFile
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The characters from `start` to `end` (exclusive) of a file. `write` makes what takes their place from the
     translations of `texts`. Unless the span `is_added`, its characters stay where translations equal their texts."""
 
