@@ -20,6 +20,8 @@ _END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019\u00bb)]?$")
 _LEADERS = re.compile(r"(?:\.[ \u00a0]?){4,}+")
 """Between an entry of a table of contents and its page."""
 _HYPHEN = re.compile(r"[^\W\d_]([-\u00ad\u2010])$")
+_COMPOUND = re.compile(r"(?<![^\W\d_])[^\W\d_]++-[^\W\d_]++")
+"""Only from the beginning of a word: a word without a hyphen is read once."""
 _SUSPENDED = re.compile(r"(?:und|oder|bzw|and|or|et|ou|y|o|e|en|of)\b")
 """Words behind a hyphen that stands for the end of a compound: "in- and output"."""
 
@@ -55,7 +57,7 @@ def paragraphs_of(lines: Sequence[Line]) -> list[Paragraph]:
             paragraphs[-1].lines.append(line)
         else:
             paragraphs.append(Paragraph(level, bullet is not None, [line]))
-    known = {word for line in lines for word in re.findall(r"[^\W\d_]+-[^\W\d_]+", line.text)}
+    known = {word for line in lines for word in _COMPOUND.findall(line.text)}
     for paragraph in paragraphs:
         paragraph.text = _LEADERS.sub("\u2026 ", _joined(paragraph.lines, known))
         if paragraph.level and len(paragraph.text) > _LONGEST_HEADING:

@@ -12,6 +12,7 @@ from server.files.formats.base import DamagedFile, OpenedFile
 from server.files.formats.pdf_text.lines import Line
 from server.files.formats.pdf_text.paragraphs import paragraphs_of
 from server.files.formats.registry import open_file, translated_name
+from tests.growth import Shape, assert_linear, check_growth
 from tests.server.files.formats.files import pdf_of
 
 BODY = (
@@ -123,3 +124,13 @@ def test_what_is_refused(data: bytes, message: str) -> None:
 
 def test_the_name_says_that_it_is_a_page() -> None:
     assert translated_name("report.PDF", "de") == "report.de.html"
+
+
+def test_a_line_of_any_words_is_read_in_linear_time() -> None:
+    """Letters that are drawn beside each other are one word."""
+
+    def read(text: str) -> None:
+        paragraphs_of([Line(0, text or "a", 50, 700, 12, False, 0.5)])
+
+    assert_linear(read, ("a", "a-", "-", "a ", ".", "1"), count=8, ordinary=None)
+    check_growth(read, Shape(("a",), "repeated"), most=64_000)
