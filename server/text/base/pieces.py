@@ -72,7 +72,7 @@ class Pieces:
     def _ended(self, ids: tuple[int, ...]) -> tuple[int, ...]:
         return (*ids, self.eos_id) if self._ends_with_eos or not ids else ids
 
-    def without_eos(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+    def without_eos(self, ids: Sequence[int]) -> Sequence[int]:
         """Ids of `encode` without EOS, where it is the last."""
         return ids[:-1] if ids and ids[-1] == self.eos_id else ids
 
@@ -95,14 +95,17 @@ class Pieces:
                 self._counts[word] = count
         return count
 
-    @property
-    def empty_length(self) -> int:
-        """Number of ids of a sentence without pieces."""
-        return len(self._ended(self._prefix))
+    def has_pieces(self, ids: Sequence[int]) -> bool:
+        """Whether ids of `encode` are of a text with pieces."""
+        return len(self.without_eos(ids)) > len(self._prefix)
+
+    def length(self, ids: Sequence[int]) -> int:
+        """Number of ids of `encode`, EOS included, also where there is none."""
+        return len(self.without_eos(ids)) + 1
 
     def lengths(self, sentences: Sequence[str]) -> list[int]:
-        """Number of ids that `encode` gives for every sentence."""
-        return [len(ids) for ids in self.encode(sentences)]
+        """The `length` of every sentence."""
+        return [self.length(ids) for ids in self.encode(sentences)]
 
     def texts(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary's pieces, with "\u2581" at the start of a word."""

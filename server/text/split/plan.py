@@ -165,7 +165,7 @@ def _plan_cut(
         return plan
 
     def lengths(parts: Sequence[str]) -> list[int]:
-        return [len((whole if part == sentence else plan_of(part.strip())).ids) for part in parts]
+        return [pieces.length((whole if part == sentence else plan_of(part.strip())).ids) for part in parts]
 
     cuts = split_long(sentence, max_source_length, lengths)
     return [(part, plan_of(part.text)) for cut in cuts for part in trim(cut) if part.text]
@@ -192,7 +192,7 @@ def _readable(
     segments: list[Segment] = []
     planned: list[PlannedSentence] = []
     for part, plan in parts:
-        is_sentence = part.is_sentence and pieces.empty_length < len(plan.ids) <= max_source_length
+        is_sentence = part.is_sentence and pieces.has_pieces(plan.ids) and len(plan.ids) <= max_source_length
         # Words that the vocabulary cannot spell may be terms.
         segments.append(Segment(part.text, is_sentence and (plan.masked.is_translatable or has_words(part.text))))
         if segments[-1].is_sentence:

@@ -1,5 +1,7 @@
 """A small real vocabulary: byte fallback, so that every text has ids."""
 
+from pathlib import Path
+
 import pytest
 
 from model.data.vocabulary import train_vocabulary
@@ -8,7 +10,12 @@ from tests.models import SENTENCES
 
 
 @pytest.fixture(scope="session")
-def pieces(tmp_path_factory: pytest.TempPathFactory) -> Pieces:
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.model"
     train_vocabulary(SENTENCES * 4, 320, path)
-    return Pieces(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def pieces(vocabulary: Path) -> Pieces:
+    return Pieces(vocabulary)

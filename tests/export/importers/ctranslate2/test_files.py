@@ -152,7 +152,8 @@ def test_what_is_no_model_is_refused_with_the_reason(data: bytes, message: str) 
 
 
 def test_names_of_older_revisions_become_todays() -> None:
-    one, flag = np.zeros(1, np.float32), np.array(0, np.int8)
+    one: NDArray[Any] = np.zeros(1, np.float32)
+    flag: NDArray[Any] = np.array(0, np.int8)
     old = [
         "transformer/encoder/w_embs:0", "transformer/encoder/layer_0/multi_head/conv1d/kernel:0",
         "transformer/decoder/layer_0/masked_multi_head/LayerNorm/gamma:0", "transformer/decoder/dense/bias:0",
@@ -163,7 +164,10 @@ def test_names_of_older_revisions_become_todays() -> None:
         "decoder/layer_0/self_attention/layer_norm/gamma", "decoder/projection/bias",
         "decoder/layer_0/attention/linear_2/weight",
     ]  # fmt: skip
-    older = [("encoder/embeddings/weight", 0, one), ("encoder/embeddings/multiply_by_sqrt_depth", 1, flag)]
+    older: list[Variable] = [
+        ("encoder/embeddings/weight", 0, one),
+        ("encoder/embeddings/multiply_by_sqrt_depth", 1, flag),
+    ]
     root = renamed(parsed(written(4, [*older, ("pre_norm", 1, flag)], revision=3)))
     assert root.names == {
         "encoder/embeddings_0/weight", "encoder/scale_embeddings", "encoder/pre_norm", "decoder/pre_norm",

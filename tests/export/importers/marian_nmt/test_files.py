@@ -22,7 +22,6 @@ from export.importers.marian_nmt.conventions import config_of
 from export.importers.marian_nmt.files import find_firefox
 from export.importers.marian_nmt.shortlist import MAGIC, checksum_of, read_shortlist
 from export.importers.marian_nmt.weights import model_of
-from export.importers.shortlists import plan_of
 from model.config import ModelConfig, SpecialIds
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import AlignmentKind
@@ -203,14 +202,3 @@ def test_a_shortlist_is_read_as_it_was_written_and_damage_is_found(
     path.write_bytes(data)
     with pytest.raises(ImportRefused, match="checksum"):
         read_shortlist(path, len(lists), 100)
-
-
-def test_a_plan_lists_what_the_file_lists_and_the_word_itself() -> None:
-    config = ModelConfig(4001, d_model=64, ngram=None, pad_id=4000, unk_id=1, bos_id=4000, eos_id=0)
-    plan = plan_of([[word % 7 + 2000] for word in range(4000)], config)
-    assert plan is not None
-    assert plan.frequent.tolist() == [0, *range(2, 257)]
-    for word in (5, 3999):
-        row, chance = plan.lexicon.words[word], plan.lexicon.probability[word]
-        assert sorted(row[chance > 0].tolist()) == sorted({word, word % 7 + 2000})
-    assert plan_of([[2]], dataclasses.replace(config, vocab_size=59, pad_id=58, bos_id=58)) is None

@@ -22,6 +22,19 @@ def test_lengths_count_eos(pieces: Pieces) -> None:
     assert pieces.lengths([""]) == [1]
 
 
+def test_sources_of_some_models_have_no_eos(tmp_path: Path) -> None:
+    """EOS stands alone where a text has no pieces: an encoder reads at least one id."""
+    path = small_model(tmp_path / "other")
+    for prefix in ((), (5,)):
+        usual, pieces = Pieces(path, prefix=prefix), Pieces(path, prefix=prefix, ends_with_eos=False)
+        for text in ("a", "a b", ""):
+            [ids], [ended] = pieces.encode([text]), usual.encode([text])
+            assert ids == (ended[:-1] or ended)
+            assert pieces.without_eos(ids) == usual.without_eos(ended) == ended[:-1]
+            assert pieces.has_pieces(ids) == usual.has_pieces(ended) == bool(text)
+            assert pieces.lengths([text]) == usual.lengths([text]) == [len(ended)]
+
+
 def test_a_lone_surrogate_has_ids(pieces: Pieces) -> None:
     assert pieces.encode(["a\ud800b"]) == pieces.encode(["a\ufffdb"])
 

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -89,6 +90,18 @@ def test_a_long_sentence_is_split_and_flagged(pieces: Pieces) -> None:
     plan = plan_text("Yes, it is here, and they lit the lamp, and it is now. Yes.", "en", pieces, 16)
     assert [sentence.is_cut for sentence in plan.planned] == [True] * (len(plan.planned) - 1) + [False]
     assert len(plan.planned) > 2
+
+
+def test_a_long_sentence_is_split_alike_for_models_whose_sources_have_no_eos(vocabulary: Path, pieces: Pieces) -> None:
+    """Also one whose words are single pieces."""
+    text, without = "is cold a " * 60 + "is", Pieces(vocabulary, ends_with_eos=False)
+    assert pieces.num_pieces("cold") == 1
+    parts = plan_text(text, "en", pieces, 16)
+    shorter = plan_text(text, "en", without, 16)
+    assert shorter.sentences == parts.sentences
+    assert len(parts.sentences) < 30
+    assert [[*ids, pieces.eos_id] for ids in shorter.source_ids] == [[*ids] for ids in parts.source_ids]
+    assert plan_text("cold", "en", without, 16).sentences == ["cold"]
 
 
 @pytest.mark.parametrize("limit", [8, 40])

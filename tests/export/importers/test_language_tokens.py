@@ -1,0 +1,26 @@
+"""Which language token stands before the sources of an imported model."""
+
+from pathlib import Path
+
+import pytest
+
+from export.importers import ImportRefused
+from export.importers.language_tokens import prefix_of
+
+HERE = Path("model")
+
+
+def test_the_token_of_the_target_or_the_named_one_is_taken() -> None:
+    words = {"a": 0, ">>de<<": 1, ">>fra<<": 2}
+    assert prefix_of(words, "de", None, HERE) == (1,)
+    assert prefix_of(words, "de", "fra", HERE) == prefix_of(words, "de", ">>fra<<", HERE) == (2,)
+    assert prefix_of(words, "de", "none", HERE) == ()
+    assert prefix_of({"a": 0}, "de", None, HERE) == ()
+
+
+@pytest.mark.parametrize("words", [{">>deu<<": 1}, {">>deu<<": 1, ">>fra<<": 2}])
+def test_a_choice_is_asked_for_where_no_token_is_that_of_the_target(words: dict[str, int]) -> None:
+    with pytest.raises(ImportRefused, match="no language token de: choose one by --language-token, among deu"):
+        prefix_of(words, "de", None, HERE)
+    with pytest.raises(ImportRefused, match="no language token nl"):
+        prefix_of(words, "de", "nl", HERE)
