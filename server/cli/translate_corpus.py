@@ -5,6 +5,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 from tqdm import tqdm
 
@@ -15,6 +16,8 @@ from server.corpus.spread import NoServerAvailable, Spread
 
 IN_FLIGHT = 4
 PATIENCE = 600.0
+BLOCK_BYTES = 2**20
+"""Bytes that are read at a time to count lines."""
 
 
 class CorpusCommand:
@@ -69,7 +72,7 @@ def _translate(path: Path, output: Output, spread: Spread) -> None:
     output.set_model(spread.model())
     with (
         path.open("rb") as content,
-        tqdm(unit=" lines", initial=output.num_lines, file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
+        _bar(path, output.num_lines) as progress,
     ):
         lines = LineReader(content)
         remaining = itertools.islice(lines, output.num_lines, None)
@@ -81,6 +84,21 @@ def _translate(path: Path, output: Output, spread: Spread) -> None:
         _print_message(
             f"{lines.num_invalid} lines were no UTF-8: their invalid bytes were replaced by \N{REPLACEMENT CHARACTER}"
         )
+
+
+def _bar(path: Path, num_done: int) -> "tqdm[NoReturn]":
+    """The progress of the lines, with the time that is left; nothing where standard error is no terminal."""
+    is_shown = sys.stderr.isatty()
+    total = _num_lines(path) if is_shown else None
+    return tqdm(unit=" lines", total=total, initial=num_done, file=sys.stderr, disable=not is_shown)
+
+
+def _num_lines(path: Path) -> int:
+    count, last = 0, b"\n"
+    with path.open("rb") as content:
+        while block := content.read(BLOCK_BYTES):
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last != b"\n")
 
 
 class LineReader:

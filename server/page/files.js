@@ -27,13 +27,26 @@ function take(files) {
 
 // The answer with the translated file; until it is there, `place` says how far it is.
 async function finished(id, place) {
+  const bar = element("progress", { max: "1", "aria-label": "Translated" });
+  const note = element("span", {}, "Waiting…");
+  place.replaceChildren(bar, note);
   for (let pause = 50; ; pause = Math.min(2 * pause, 2000)) {
-    const { state, progress, sentences, error } = await (await request(`/v1/files/${id}`)).json();
-    if (state === "done") return request(`/v1/files/${id}/result`);
-    if (state === "failed") throw new Refused(error);
-    if (progress) place.textContent = `Translating… ${Math.floor((100 * progress) / sentences)}%`;
+    const status = await (await request(`/v1/files/${id}`)).json();
+    if (status.state === "done") return request(`/v1/files/${id}/result`);
+    if (status.state === "failed") throw new Refused(status.error);
+    if (status.state === "translating") {
+      bar.value = status.fraction;
+      note.textContent = `${Math.floor(100 * status.fraction)}%${remaining(status.seconds_left)}`;
+    }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
+}
+
+function remaining(seconds) {
+  if (seconds === undefined) return "";
+  if (seconds < 60) return `, ${Math.ceil(seconds)} s left`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `, ${minutes} min left` : `, ${Math.floor(minutes / 60)} h ${minutes % 60} min left`;
 }
 
 async function translate(file) {

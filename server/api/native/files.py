@@ -46,6 +46,7 @@ class FileStatus(BaseModel):
     state: Literal["queued", "translating", "done", "failed"]
     progress: int = Field(description="Sentences that are translated; each counts twice if two models translate.")
     sentences: int = Field(description="All sentences, counted alike; 0 until they are known.")
+    fraction: float = Field(description="progress / sentences: never less than before, and 1 when the file is done.")
     seconds_left: float | None = Field(default=None, description="At the speed until now.")
     result: str | None = Field(default=None, description="The path of the translated file, when it is done.")
     error: FileFailure | None = None
@@ -53,7 +54,13 @@ class FileStatus(BaseModel):
     @classmethod
     def of(cls, reservation: FileReservation, jobs: FileJobs, request: Request) -> "FileStatus":
         progress = reservation.progress
-        status = cls(id=reservation.id, state="queued", progress=progress.done, sentences=progress.total)
+        status = cls(
+            id=reservation.id,
+            state="queued",
+            progress=progress.done,
+            sentences=progress.total,
+            fraction=progress.fraction,
+        )
         changes: dict[str, object] = {}
         match reservation.outcome:
             case None if jobs.has_begun(reservation):

@@ -10,7 +10,8 @@ from typing import Any
 
 from server.api.requests.deadline import before
 from server.api.requests.errors import ApiError, from_engine
-from server.api.serving.finished_files import FileProgress, FileReservation, FinishedFile, FinishedFiles
+from server.api.serving.file_progress import FileProgress
+from server.api.serving.finished_files import FileReservation, FinishedFile, FinishedFiles
 from server.documents.batches import OnProgress
 from server.engine.request import DeadlineExceeded
 from server.scheduling.shared_budget import SharedBudget

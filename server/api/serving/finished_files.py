@@ -3,13 +3,13 @@
 import asyncio
 import hmac
 import secrets
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
 from server.api.requests.errors import ApiError
+from server.api.serving.file_progress import FileProgress
 from server.scheduling.shared_budget import SharedBudget
 
 RETRY_AFTER = {"Retry-After": "5"}
@@ -27,31 +27,6 @@ class FinishedFile:
     num_characters: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
-
-
-@dataclass
-class FileProgress:
-    """How many sentences of a file are translated, in all stages, and since when."""
-
-    done: int = 0
-    total: int = 0
-    _began: float | None = None
-
-    def update(self, done: int, total: int) -> None:
-        """Called before every batch of sentences and at the end."""
-        if self._began is None:
-            self._began = time.monotonic()
-        self.done, self.total = done, total
-
-    @property
-    def seconds(self) -> float:
-        """Since the first sentence."""
-        return 0.0 if self._began is None else time.monotonic() - self._began
-
-    @property
-    def seconds_left(self) -> float | None:
-        """At the speed until now; None before the first batch is done."""
-        return self.seconds * (self.total - self.done) / self.done if self.done else None
 
 
 @dataclass(eq=False)
@@ -133,6 +108,8 @@ class FinishedFiles:
         if file_id is not None:
             reservation.id, reservation.key = file_id, None
         reservation.outcome, reservation.is_kept = outcome, True
+        if isinstance(outcome, FinishedFile):
+            reservation.progress.finish()
         self._reservations[reservation.id] = reservation
         self._bytes.release(reservation.owner, reservation.num_bytes)
         reservation.num_bytes = max(1, len(outcome.data)) if isinstance(outcome, FinishedFile) else 1

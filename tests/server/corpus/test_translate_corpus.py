@@ -1,5 +1,6 @@
 """`ringmt translate-corpus` with real servers: every line once and in order, whatever is killed meanwhile."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,11 @@ def one_by_one(server: RunningServer, lines: list[str]) -> list[str]:
     return [known[line] for line in lines]
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def written(path: Path) -> list[str]:
     lines = path.read_bytes().decode("utf-8").split("\n")
     assert lines.pop() == ""
@@ -45,6 +51,26 @@ def test_lines_of_every_kind_come_back_in_order(server: RunningServer, tmp_path:
     assert cli.main(command(path, output, "--servers", server.url, server.url + "/")) == 0
     assert written(output) == one_by_one(server, lines)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["in.en", "out.de"]
+
+
+@pytest.mark.parametrize("ends", ["", "\n"])
+def test_a_terminal_shows_how_far_it_is(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    path, output, terminal = tmp_path / "in.en", tmp_path / "out.de", Terminal()
+    path.write_text("\n".join(["Yes."] * 40) + ends, encoding="utf-8")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert cli.main(command(path, output, "--servers", server.url)) == 0
+    assert "| 0/40 [" in terminal.getvalue()
+    assert "100%" in terminal.getvalue()
+    assert "| 40/40 [" in terminal.getvalue()
+
+
+def test_no_terminal_shows_nothing(server: RunningServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, output = tmp_path / "in.en", tmp_path / "out.de"
+    path.write_text("Yes.\n", encoding="utf-8")
+    assert cli.main(command(path, output, "--servers", server.url)) == 0
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"no \xff utf-8\nYes."])

@@ -12,7 +12,7 @@ from server.api.native.files import PATH
 from server.api.requests.errors import ApiError
 from server.api.serving import file_jobs
 from server.api.serving.file_jobs import within
-from server.api.serving.finished_files import FileProgress
+from server.api.serving.file_progress import FileProgress
 from server.keys.lines import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
@@ -36,7 +36,8 @@ def polled(server: RunningServer, path: str, **headers: str) -> dict[str, Any]:
         return seen[-1]["state"] in ("done", "failed")
 
     until(has_ended, "the file is translated")
-    assert [status["progress"] for status in seen] == sorted(status["progress"] for status in seen)
+    for part in ("progress", "fraction"):
+        assert [status[part] for status in seen] == sorted(status[part] for status in seen)
     return seen[-1]
 
 
@@ -46,7 +47,7 @@ def test_a_file_is_translated_after_its_request(server: RunningServer) -> None:
     assert (later.status_code, later.headers["Preference-Applied"]) == (202, "respond-async")
     assert later.json()["state"] == "queued"
     status = polled(server, later.headers["Location"])
-    assert (status["state"], status["progress"], status["sentences"]) == ("done", 2, 2)
+    assert (status["state"], status["progress"], status["sentences"], status["fraction"]) == ("done", 2, 2, 1)
     result = httpx.get(f"{server.url}{status['result']}", timeout=PATIENCE)
     assert result.content == now.content
     for name in ("Content-Type", "Content-Disposition", "X-Flags"):

@@ -266,6 +266,34 @@ def test_files_that_are_chosen_or_dropped(browser: Browser, document_server: Run
     expect(page.page.locator("#files .bad")).to_contain_text(".docx")
 
 
+def test_a_bar_shows_how_far_a_file_is(browser: Browser, server: RunningServer, tmp_path: Path) -> None:
+    """Every value of the bar is recorded: it is made, it grows, and it has the time left."""
+    lines = [f"{SENTENCES[number % 8]} {number}." for number in range(160)]
+    (tmp_path / "long.txt").write_text("\n".join(lines), encoding="utf-8")
+    page = Watched(browser)
+    page.page.goto(server.url)
+    expect(page.page.locator("#source")).to_have_value("en")
+    record = """() => {
+      window.seen = [];
+      const note = () => {
+        const bar = document.querySelector("#files progress");
+        if (bar) window.seen.push([bar.value, bar.parentElement.textContent]);
+      };
+      new MutationObserver(note).observe(document.getElementById("files"), {
+        attributes: true, childList: true, subtree: true, characterData: true });
+    }"""
+    page.page.evaluate(record)
+    page.page.set_input_files("#file", tmp_path / "long.txt")
+    expect(page.page.locator("#files a")).to_have_text("long.de.txt")
+    seen = page.page.evaluate("window.seen")
+    values = [value for value, _ in seen]
+    assert values == sorted(values)
+    assert 0 < values[-1] <= 1
+    assert [text for _, text in seen if re.fullmatch(r"\d+%, \d+ s left", text)]
+    expect(page.page.locator("#files progress")).to_have_count(0)
+    assert page.complaints == []
+
+
 def test_under_a_path_prefix(browser: Browser, tiny_artifact: Path, tmp_path: Path) -> None:
     with ready(settings_for(tiny_artifact, root_path="/mt")) as server:
         page = Watched(browser)
