@@ -58,7 +58,7 @@ async def translate_document(arguments: DocumentArguments, admitted: AdmittedReq
     [detected] = languages.sources
     if detected.language == languages.target:
         return Document(translations=texts, source=detected.language, sentences=0, check=[])
-    terms = await _terms(arguments.glossary, [])
+    terms = await _terms(arguments.glossary, arguments.keep)
     models = (await admitted.choose(None, detected.language, languages.target, sum(map(len, texts)))).models
     options = requested_options(models, state.settings)
     with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as room:

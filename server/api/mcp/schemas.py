@@ -32,6 +32,11 @@ Glossary = Annotated[
     ),
 ]
 
+Keep = Annotated[
+    list[Term],
+    Field(max_length=MOST_TERMS, description="Terms that stay as they are, such as names.", examples=[["RingMT"]]),
+]
+
 
 class Arguments(BaseModel):
     """The arguments of a call. Unknown ones are refused; null stands for the default, as some clients send it."""
@@ -67,9 +72,7 @@ class TranslateArguments(Arguments):
     )
     alternatives: int = Field(0, ge=0, description="How many other translations of each text to return as well.")
     glossary: Glossary = {}
-    keep: list[Term] = Field(
-        [], max_length=MOST_TERMS, description="Terms that stay as they are, such as names.", examples=[["RingMT"]]
-    )
+    keep: Keep = []
 
 
 class DocumentArguments(Arguments):
@@ -82,6 +85,7 @@ class DocumentArguments(Arguments):
     target: Target
     source: Source = AUTO
     glossary: Glossary = {}
+    keep: Keep = []
 
 
 class ScoreArguments(Arguments):

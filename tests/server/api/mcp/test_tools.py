@@ -79,6 +79,8 @@ def test_terms_markup_and_a_detected_language(server: RunningServer) -> None:
     assert item["text"].startswith("<p>")
     assert "Schauer" in item["text"]
     assert "home" in item["text"]
+    document = call(server, "translate_document", text=text, target="de", source="en", glossary={"rain": "Schauer"})
+    assert "Schauer" in document.structured_content["translations"][0]
     [same] = call(server, "translate", text="Das ist ein Haus.", target="de").structured_content["translations"]
     assert (same["text"], same["source"]) == ("Das ist ein Haus.", "de")
 
