@@ -21,7 +21,17 @@ from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
 from server.api.mcp import route as mcp
 from server.api.mcp.errors import MCP
-from server.api.native import document_list, documents, files, glossaries, keys, models, score, translate
+from server.api.native import (
+    document_events,
+    document_list,
+    documents,
+    files,
+    glossaries,
+    keys,
+    models,
+    score,
+    translate,
+)
 from server.api.openai import chat
 from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
@@ -47,6 +57,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     score.router,
     documents.router,
     document_list.router,
+    document_events.router,
     files.router,
     files.polls,
     glossaries.router,

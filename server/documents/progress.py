@@ -1,5 +1,5 @@
-"""Publishes the progress of this process's work on documents to the requests that stream it. Use it from one event
-loop. Progress of other processes is found in the store."""
+"""Publishes the progress of this process's work on documents to `feeds`. Use it from one event loop. Progress of other
+processes is found in the store."""
 
 import asyncio
 import contextlib
@@ -15,39 +15,38 @@ class Translated:
     translation: str
 
 
-Inbox = asyncio.Queue[Translated | None]
+Listener = Callable[[Translated | None], None]
 """None means that something was saved, or that the work ended."""
 
 
 class ProgressBroker:
-    """Inboxes by document id; a document may have several."""
+    """Listeners by document id; a document may have several."""
 
     def __init__(self) -> None:
-        self._inboxes: dict[str, list[Inbox]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
 
     @contextlib.contextmanager
-    def listening(self, document_id: str) -> Iterator[Inbox]:
-        inbox: Inbox = asyncio.Queue()
-        inboxes = self._inboxes.setdefault(document_id, [])
-        inboxes.append(inbox)
+    def listening(self, document_id: str, listener: Listener) -> Iterator[None]:
+        listeners = self._listeners.setdefault(document_id, [])
+        listeners.append(listener)
         try:
-            yield inbox
+            yield
         finally:
-            inboxes.remove(inbox)
-            if not inboxes:
-                del self._inboxes[document_id]
+            listeners.remove(listener)
+            if not listeners:
+                del self._listeners[document_id]
 
     def has_listeners(self, document_id: str) -> bool:
         """May be called from any thread."""
-        return document_id in self._inboxes
+        return document_id in self._listeners
 
     def publish(self, document_id: str, event: Translated | None) -> None:
-        for inbox in self._inboxes.get(document_id, ()):
-            inbox.put_nowait(event)
+        for listener in tuple(self._listeners.get(document_id, ())):
+            listener(event)
 
     def publisher(self, document_id: str) -> Callable[[int, Callable[[], str]], None]:
         """A function that any thread may call with a sentence's index and a function that makes its translation. If
-        the document has an inbox, the translation is made and published in this event loop."""
+        the document has a listener, the translation is made and published in this event loop."""
         loop = asyncio.get_running_loop()
 
         def publish(index: int, translation: Callable[[], str]) -> None:

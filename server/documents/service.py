@@ -1,7 +1,6 @@
 """What the API does with documents: create, read, wait, append, correct, explain, delete. Checks and calls only; the
 work is done by `job_runner` for queued documents, `appending` and `correcting` for requests that wait."""
 
-import asyncio
 import secrets
 import time
 from collections import OrderedDict
@@ -15,15 +14,15 @@ from server.documents.correcting import Correction, correct
 from server.documents.cutting import cut_text, listed_sentences
 from server.documents.drafts import without_draft
 from server.documents.errors import Refused, TooLong, check_index, check_length
+from server.documents.feeds import Feeds, Update
 from server.documents.job_runner import JobRunner
-from server.documents.progress import Inbox, Translated
 from server.documents.sentence_states import StateReader
 from server.documents.two_stage import as_shown, check_explainable, legs_of
 from server.documents.visibility import around
 from server.documents.workspace import Workspace
 from server.runtime.offload import offload
 from server.settings import Settings
-from server.stores.interface import ContextStore, Cursor, UnknownDocument
+from server.stores.interface import FIRST_CHANGE, ChangePlace, ContextStore, Cursor, UnknownDocument
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document, Mode, Sentence
 from server.stores.threads import in_store_thread
@@ -53,14 +52,6 @@ class NewDocument:
 
 
 @dataclass(frozen=True)
-class Snapshot:
-    """A document at one moment, and the number of its sentences that wait to be translated."""
-
-    document: Document
-    num_pending: int
-
-
-@dataclass(frozen=True)
 class Page:
     """Some of the stored documents; `after` is where the next page begins, None on the last."""
 
@@ -84,6 +75,7 @@ class DocumentService:
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
         self._workspace = Workspace(store, reader, translators, settings.max_document_sentences, limits)
+        self._feeds = Feeds(store, runner.progress, runner.works_on)
         self._owners: OrderedDict[str, str] = OrderedDict()
         """Owners by document id, of the documents that were used last: an owner does not change."""
 
@@ -166,55 +158,12 @@ class DocumentService:
                     return document, sentences
         return await self.read(document_id)
 
-    async def events(
-        self, document_id: str, deadline: float
-    ) -> AsyncGenerator[Translated | Sentence | Snapshot | None, None]:
-        """The events of a document until it is done or failed, or until `deadline`: the sentences that are stored
-        already, then other sentences when they are translated (if this process does that) and when they are stored. A
-        Snapshot follows whenever the document changed, None when nothing happened for QUIET_SECONDS. Sentences are read
-        only when the document has changed."""
-        stored: dict[int, tuple[int, str | None]] = {}
-        version: int | None = None
-        with self.runner.progress.listening(document_id) as inbox:
-            quiet_since = time.monotonic()
-            while True:
-                document = None if version is None else await self.document(document_id)
-                if document is None or document.version != version:
-                    document, sentences = await self.read(document_id)
-                    version = document.version
-                    for sentence in sentences:
-                        content = (sentence.version, sentence.translation)
-                        if not sentence.is_pending and stored.get(sentence.index) != content:
-                            stored[sentence.index] = content
-                            yield sentence
-                    yield Snapshot(document, sum(sentence.is_pending for sentence in sentences))
-                    quiet_since = time.monotonic()
-                    if document.state in RESTING_STATES:
-                        return
-                async for event in self._until_stored(document_id, inbox, deadline):
-                    quiet_since = time.monotonic()
-                    yield event
-                if (now := time.monotonic()) >= deadline:
-                    return
-                if now - quiet_since >= QUIET_SECONDS:
-                    quiet_since = now
-                    yield None
-
-    async def _until_stored(self, document_id: str, inbox: Inbox, deadline: float) -> AsyncGenerator[Translated, None]:
-        """The sentences that this process translates, until something was stored or may have been, QUIET_SECONDS at
-        most."""
-        until = min(deadline, time.monotonic() + QUIET_SECONDS)
-        while (now := time.monotonic()) < until:
-            try:
-                async with asyncio.timeout(min(POLL_SECONDS, until - now)):
-                    event = await inbox.get()
-            except TimeoutError:
-                if not self.runner.works_on(document_id):  # another process may work on it: the store knows
-                    return
-                continue
-            if event is None:
-                return
-            yield event
+    def events(
+        self, document_id: str, deadline: float, after: ChangePlace = FIRST_CHANGE
+    ) -> AsyncGenerator[Update | None, None]:
+        """The updates of a document after a place until it is done or failed, or until `deadline`; None when nothing
+        happened for QUIET_SECONDS. Sentences that are stored already come first."""
+        return self._feeds.updates(document_id, after, deadline, QUIET_SECONDS)
 
     async def delete(self, document_id: str) -> None:
         """Delete a document. A job of it stops at its next write."""

@@ -28,9 +28,11 @@ AT_ONCE = 16
 Events = AsyncGenerator[bytes, None]
 
 
-def event(name: str, data: BaseModel) -> bytes:
-    """One event; its data is JSON on one line, without what is None."""
-    return b"".join((b"event: ", name.encode(), b"\ndata: ", json_of(data, exclude_none=True), b"\n\n"))
+def event(name: str, data: BaseModel, event_id: str | None = None) -> bytes:
+    """One event; its data is JSON on one line, without what is None. A client that connects again sends the last
+    `event_id` that it received as `Last-Event-ID`."""
+    first = b"" if event_id is None else b"id: %s\n" % event_id.encode()
+    return b"".join((first, b"event: ", name.encode(), b"\ndata: ", json_of(data, exclude_none=True), b"\n\n"))
 
 
 def asks_for_events(request: Request) -> bool:

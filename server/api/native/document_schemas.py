@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from server.api.requests.fields import Timeout, check_optional_text, check_text
 from server.documents.attention_weights import Explanation, SentenceWeights
-from server.documents.service import Snapshot
+from server.documents.feeds import Snapshot
 from server.documents.two_stage import num_pending
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence

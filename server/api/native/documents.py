@@ -4,7 +4,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -13,7 +12,7 @@ from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.server_sent_events import KEEPALIVE_COMMENT, Events, EventStream, described, event
+from server.api.native.document_events import DOCUMENT, UNKNOWN, Explain, explains_attention
 from server.api.native.document_list import DOCUMENTS
 from server.api.native.document_schemas import (
     AppendAnswer,
@@ -22,11 +21,9 @@ from server.api.native.document_schemas import (
     CorrectionAnswer,
     CorrectionRequest,
     DocumentAnswer,
-    DocumentProgress,
     DocumentRequest,
     DocumentSentence,
     SentencePage,
-    TranslatedSentence,
 )
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written_as_set
@@ -34,9 +31,7 @@ from server.api.requests.limits import check_chars, check_total, requested_optio
 from server.api.serving.routing import TwoModels
 from server.api.serving.server_state import ServerState
 from server.documents.correcting import Correction
-from server.documents.progress import Translated
 from server.documents.service import NewDocument
-from server.documents.two_stage import check_explainable
 from server.documents.workspace import not_served
 from server.keys.key import owner_of
 from server.runtime.offload import offload_above
@@ -46,13 +41,6 @@ from server.telemetry.labels import OPEN_STATES
 
 logger = logging.getLogger("ringmt")
 
-DOCUMENT = DOCUMENTS + "/{document_id}"
-EVENTS = DOCUMENT + "/events"
-STREAM = (
-    "`translated`: this server translated a sentence. `sentence`: a sentence of the document as it is stored; "
-    "sentences that are already translated come first. `document`: its state and progress. The stream ends when the "
-    "document is done or failed, or at the request's deadline: then ask again."
-)
 RESULT = DOCUMENT + "/result"
 SENTENCES = DOCUMENT + "/sentences"
 SENTENCE = SENTENCES + "/{index:int}"
@@ -67,8 +55,6 @@ READING_SECONDS = 0.5
 """Seconds before its deadline at which a request stops to wait for its document and reads it."""
 
 Index = Annotated[int, Path(ge=0, description="Of the sentence; the first is 0.")]
-Explain = Annotated[Literal["true", "false"], Query(description="Answer which sentences each sentence attended to.")]
-UNKNOWN = "There is no such document, or no such sentence in it."
 
 router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents"))
 
@@ -109,37 +95,8 @@ async def read_document(
     limit: Annotated[int, Query(ge=0, le=MAX_SENTENCES, description="Sentences in the answer.")] = MAX_SENTENCES,
 ) -> Response:
     document, sentences = await admitted.state.documents.read(document_id, first, first + limit)
-    explains, page = _explains(document, explain), SentencePage(sentences, min(first, document.num_sentences))
+    explains, page = explains_attention(document, explain), SentencePage(sentences, min(first, document.num_sentences))
     return await _written(sentences, lambda: _answer(admitted.state, document, page, explains))
-
-
-@router.get(
-    EVENTS,
-    summary="The progress of a document, as server-sent events",
-    response_class=Response,
-    responses={
-        200: {"content": described(STREAM, "translated", "sentence", "document"), "description": "Events."},
-        **documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN}),
-    },
-)
-async def events(document_id: str, admitted: Admitted, explain: Explain = "false") -> EventStream:
-    document = await admitted.state.documents.document(document_id)
-    admitted.count_for_model(document.model)
-    return EventStream(_events(document_id, admitted, _explains(document, explain)), admitted.deadline)
-
-
-async def _events(document_id: str, admitted: AdmittedRequest, explain: bool) -> Events:
-    async with aclosing(admitted.state.documents.events(document_id, admitted.deadline)) as updates:
-        async for update in updates:
-            match update:
-                case None:
-                    yield KEEPALIVE_COMMENT
-                case Translated(index, translation):
-                    yield event("translated", TranslatedSentence(index=index, translation=translation))
-                case Sentence():
-                    yield event("sentence", DocumentSentence.of(update, explain))
-                case _:
-                    yield event("document", DocumentProgress.of(update))
 
 
 @router.delete(
@@ -262,13 +219,6 @@ async def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> New
         raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")
     first, *second = route.models
     return NewDocument(first, body.mode, body.sources, requested, owner_of(admitted.key), *second)
-
-
-def _explains(document: Document, explain: str) -> bool:
-    """Whether attention weights are requested. Raises Refused for a document of two models."""
-    if explain == "true":
-        check_explainable(document)
-    return explain == "true"
 
 
 async def _after_waiting(

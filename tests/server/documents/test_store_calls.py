@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from server.documents import job_runner, service
+from server.documents import feeds, job_runner, service
 from server.documents.correcting import Correction
 from server.documents.job_runner import JobRunner
 from server.documents.leases import next_version
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
+from server.stores.interface import ChangePlace, Changes
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.memory import MemoryStore
 from server.stores.records import Document, Mode, Sentence
@@ -29,23 +30,33 @@ PATIENCE = 120.0
 STORY = ["The girl walks home in the rain.", "She has a red umbrella.", "It is not hers."]
 
 
+COUNTED = (
+    "create", "document", "sentences", "read", "update", "delete", "claim", "renew", "count", "versions", "changes",
+)  # fmt: skip
+
+
 class Counting(MemoryStore):
     """Counts calls, and the sentences that are read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[str] = []
-        self.num_read = 0
+        self.num_read = self.num_changed = 0
         self.before_update: Callable[[Document], None] | None = None
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("create", "document", "sentences", "read", "update", "delete", "claim", "renew", "count"):
+        if name in COUNTED:
             self.calls.append(name)
         return super().__getattribute__(name)
 
     def sentences(self, document_id: str, start: int = 0, end: int | None = None) -> list[Sentence]:
         result = super().sentences(document_id, start, end)
         self.num_read += len(result)
+        return result
+
+    def changes(self, document_id: str, after: ChangePlace, limit: int) -> Changes:
+        result = super().changes(document_id, after, limit)
+        self.num_changed += len(result.sentences)
         return result
 
     def update(
@@ -241,10 +252,11 @@ class Busy(JobRunner):
 
 
 @pytest.mark.parametrize("works_here", [False, True])
-def test_who_listens_to_a_queued_document_reads_it_once(
+def test_who_listens_to_a_queued_document_reads_only_what_changed(
     translators: dict[str, Translator], works_here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often it looks: only the small record is asked for, and only a change is told."""
+    """However often the store is polled: only versions are asked for, and only a change is told."""
+    monkeypatch.setattr(feeds, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(service, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(service, "QUIET_SECONDS", 0.02)
 
@@ -266,23 +278,25 @@ def test_who_listens_to_a_queued_document_reads_it_once(
                 received.append(event)
                 if received.count(None) == 5:
                     break
-        assert Counter(store.calls)["read"] == 1
         assert len(received) == 6, "the document, and signs of life"
-        assert store.num_read == 0
-        if not works_here:
-            assert Counter(store.calls)["document"] > 5
+        counts = Counter(store.calls)
+        assert (counts["read"], counts["sentences"], counts["document"], counts["changes"]) == (0, 0, 1, 1)
+        assert counts["versions"] == 0 if works_here else counts["versions"] > 5
 
-        store.calls.clear()
         async with contextlib.aclosing(documents.events(document.id, until())) as events:
             received = [await anext(events)]
             kept = store.document(document.id)
             done = dataclasses.replace(store.sentences(document.id)[1], translation="Ja.")
-            store.update(next_version(kept), kept.version, [done])
+            store.update(next_version(kept, num_pending=2), kept.version, [done])
             store.calls.clear()
+            store.num_changed = 0
+            runner.progress.publish(document.id, None)
             received += [event async for event in take(events, 2)]
-        assert [type(event).__name__ for event in received] == ["Snapshot", "Sentence", "Snapshot"]
-        assert (received[1].index, received[2].num_pending) == (1, 2)
-        assert Counter(store.calls)["read"] == 1
+        contents = [event.content for event in received]
+        assert [type(content).__name__ for content in contents] == ["Snapshot", "Sentence", "Snapshot"]
+        assert (contents[1].index, contents[2].num_pending) == (1, 2)
+        counts = Counter(store.calls)
+        assert (counts["read"], counts["sentences"], store.num_changed) == (0, 0, 1)
 
         store.calls.clear()
         waited, _ = await documents.wait(document.id, time.monotonic() + 0.1)

@@ -1,5 +1,6 @@
 """`GET /v1/documents/{id}/events`: sentence by sentence, until the document is done."""
 
+import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -113,3 +114,69 @@ def test_a_client_that_disconnects_is_forgotten(document_server: RunningServer, 
         next(lines)
         assert listeners.has_listeners(document["id"])
     until(lambda: not listeners.has_listeners(document["id"]), "nobody listens")
+
+
+def ids_and_events(lines: Iterator[str], count: int | None = None) -> list[tuple[str | None, Event]]:
+    """Up to `count` events (None: all), each with its id."""
+    results: list[tuple[str | None, Event]] = []
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif fields:
+            results.append((fields.get("id"), (fields["event"], json.loads(fields["data"]))))
+            fields = {}
+            if len(results) == count:
+                break
+    return results
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_an_interrupted_stream_continues_where_it_ended(
+    document_server: RunningServer, gate: threading.Event, is_done: bool
+) -> None:
+    """A client that is interrupted after every event receives all stored sentences, each once."""
+    if is_done:
+        gate.set()
+    document = create(document_server, wait=is_done)
+    path, headers = f"/v1/documents/{document['id']}/events", dict[str, str]()
+    received: list[Event] = []
+    with document_server.client() as client:
+        while True:
+            with client.stream("GET", path, headers=headers) as response:
+                if response.status_code == 204:
+                    break
+                for event_id, event in ids_and_events(response.iter_lines(), 1):
+                    assert (event_id is None) == (event[0] == "translated")
+                    if event_id is not None:
+                        headers["Last-Event-ID"] = event_id
+                        received.append(event)
+            gate.set()
+        done = client.get(f"/v1/documents/{document['id']}").json()
+    assert [data for name, data in received if name == "sentence"] == done["sentences"]
+    assert (received[-1][0], received[-1][1]["state"]) == ("document", "done")
+
+
+def test_only_what_changed_since_is_sent(document_server: RunningServer) -> None:
+    document = create(document_server, wait=True)
+    path = f"/v1/documents/{document['id']}"
+    with document_server.client() as client:
+        with client.stream("GET", path + "/events") as response:
+            last, _ = ids_and_events(response.iter_lines())[-1]
+        assert last == str(document["version"])
+        headers = {"Last-Event-ID": last}
+        assert client.get(path + "/events", headers=headers).status_code == 204
+        client.put(path + "/sentences/3", json={"translation": "Ja."})
+        with client.stream("GET", path + "/events", headers=headers) as response:
+            [(first_id, (_, sentence)), (last, (name, _))] = ids_and_events(response.iter_lines())
+    assert (sentence["index"], sentence["translation"], name) == (3, "Ja.", "document")
+    assert first_id == f"{last}.3"
+
+
+@pytest.mark.parametrize("event_id", ["x", "1.", "-1", "1.2.3", "9" * 400, "1 2", "\u0661"])
+def test_an_id_that_is_none(document_server: RunningServer, event_id: str) -> None:
+    path = f"/v1/documents/{create(document_server, wait=True)['id']}/events"
+    with document_server.client() as client:
+        answer = client.get(path, headers=[(b"Last-Event-ID", event_id.encode())])
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "Last-Event-ID")

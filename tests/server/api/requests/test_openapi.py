@@ -27,7 +27,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/documents", "post"): {200, 202, 429} | DOOR | BODY,
     (DOCUMENT, "get"): {200, 404, 409} | DOOR,
     (DOCUMENT, "delete"): {204, 404} | DOOR,
-    (DOCUMENT + "/events", "get"): {200, 404, 409} | DOOR,
+    (DOCUMENT + "/events", "get"): {200, 204, 404, 409} | DOOR,
     (DOCUMENT + "/result", "get"): {200, 404, 409} | DOOR,
     (DOCUMENT + "/sentences", "post"): {200, 404, 409, 429} | DOOR | BODY,
     (DOCUMENT + "/sentences/{index}", "put"): {200, 202, 404, 409, 429} | DOOR | BODY,
