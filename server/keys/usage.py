@@ -14,6 +14,7 @@ from collections import Counter as Counting
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from server.keys.record import KeyLimits
@@ -40,9 +41,7 @@ class Periods(NamedTuple):
     @classmethod
     def at(cls, seconds: float) -> "Periods":
         """`seconds` since 1970."""
-        now = time.gmtime(seconds)
-        month = f"{now.tm_year:04}-{now.tm_mon:02}"
-        return cls(f"{month}-{now.tm_mday:02}", month)
+        return _periods_of_day(int(seconds // 86400))
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -50,6 +49,13 @@ class Periods(NamedTuple):
         year, month, day = map(int, self.day.split("-"))
         next_month = (year + month // 12, month % 12 + 1, 1)
         return timegm((year, month, day, 0, 0, 0)) + 86400, timegm((*next_month, 0, 0, 0))
+
+
+@lru_cache(maxsize=2)
+def _periods_of_day(number: int) -> Periods:
+    now = time.gmtime(number * 86400)
+    month = f"{now.tm_year:04}-{now.tm_mon:02}"
+    return Periods(f"{month}-{now.tm_mday:02}", month)
 
 
 class Used(NamedTuple):
@@ -88,16 +94,14 @@ class CharacterUsage:
         """Count characters of a request. Raises QuotaReached, then nothing is counted."""
         now = self._clock()
         periods = Periods.at(now)
-        counters = tuple(Counter(owner, period) for period in periods)
+        counters = Counter(owner, periods.day), Counter(owner, periods.month)
         with self._lock:
             for place, limit in ((1, limits.chars_per_month), (0, limits.chars_per_day)):
-                if limit is not None and num_chars:
-                    used = self._used(counters[place])
-                    if used + num_chars > limit:
-                        seconds = max(1, round(periods.ends[place] - now))
-                        raise QuotaReached(_message(used, limit, ("day", "month")[place], num_chars), seconds)
+                if limit is not None and num_chars and self._used(counters[place]) + num_chars > limit:
+                    message = _message(self._used(counters[place]), limit, ("day", "month")[place], num_chars)
+                    raise QuotaReached(message, max(1, round(periods.ends[place] - now)))
             for counter in counters:
-                self._pending[counter] += num_chars
+                self._pending[counter] = self._pending.get(counter, 0) + num_chars
         return Charge(counters, num_chars)
 
     def refund(self, charge: Charge) -> None:
@@ -126,7 +130,7 @@ class CharacterUsage:
         return Periods.at(self._clock())
 
     def _used(self, counter: Counter) -> int:
-        return self._stored.get(counter, 0) + self._sending[counter] + self._pending[counter]
+        return self._stored.get(counter, 0) + self._sending.get(counter, 0) + self._pending.get(counter, 0)
 
     def sync(self, store: UsageStore) -> None:
         """Add to the store what was counted, and read what it has. Raises StoreError: then nothing is lost, and the

@@ -21,6 +21,11 @@ from tests.server.redis_server import free_port, redis_process
 SOON = 0.01
 
 
+@pytest.fixture(autouse=True)
+def _logs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ringmt")  # a server in this process may have set another
+
+
 def record(name: str) -> KeyRecord:
     return KeyRecord(name, frozenset({"translate"}), (Secret(hash_of(name)),))
 

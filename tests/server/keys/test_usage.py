@@ -1,5 +1,6 @@
 """Characters that keys use, on several servers and one store that fails now and then."""
 
+import sys
 import threading
 from collections import Counter as Counting
 from collections.abc import Mapping
@@ -58,7 +59,7 @@ replica, owner = st.integers(0, 1), st.sampled_from(["shop", "desk"])
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("charge"), replica, owner, st.integers(0, 60)),
-        st.tuples(st.just("refund"), st.integers(0, 20)),
+        st.tuples(st.just("refund"), st.integers(0, 2)),
         st.tuples(st.just("sync"), replica, st.sampled_from(["", "before", "after", "read"])),
         st.tuples(st.just("wait"), st.sampled_from([1, 6 * 3600, DAY])),
     ),
@@ -95,7 +96,7 @@ def test_the_store_has_the_characters_that_were_accepted_and_not_taken_back(done
                 now[0] += seconds
         counts = store.read(tuple({counter.period for counter in expected}))
         assert all(number > 0 for number in counts.values())
-    for server in servers * 2:
+    for server in servers * 3:  # what failed, what came after it, and what others did meanwhile
         sync(server, store)
     left = {counter: number for counter, number in expected.items() if number}
     assert store.read(tuple({counter.period for counter in expected})) == left
@@ -163,12 +164,17 @@ def test_threads_lose_nothing_while_another_syncs() -> None:
             sync(usage, store)
 
     syncing, charging = threading.Thread(target=sync_on), [threading.Thread(target=charge) for _ in range(2)]
-    for thread in (syncing, *charging):
-        thread.start()
-    for thread in charging:
-        thread.join()
-    stopping.set()
-    syncing.join()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in (syncing, *charging):
+            thread.start()
+        for thread in charging:
+            thread.join()
+        stopping.set()
+        syncing.join()
+    finally:
+        sys.setswitchinterval(interval)
     sync(usage, store)
     assert store.read(("2026-11-30",)) == {Counter("shop", "2026-11-30"): 4000}
 
