@@ -23,7 +23,7 @@ _MARK = re.compile(
 _ENTITY = re.compile(r"&\w+;|&#")
 _WORD = re.compile(r"[^\W_]+")
 _NO_KEY = re.compile(f"[{UNSPACED}]")
-_TAIL = re.compile(r"[\s.:\u2026]*\Z")
+_TAIL = re.compile(r"(?<![\s.:\u2026])[\s.:\u2026]*+\Z")
 
 
 @dataclass(frozen=True)

@@ -50,5 +50,5 @@ def _types(archive: Archive, xml: XmlBudget) -> dict[str, str]:
 
 
 def reading_order(name: str) -> tuple[str, int]:
-    number = re.search(r"([0-9]+)\.xml", name)
+    number = re.search(r"(?<![0-9])([0-9]{1,9})\.xml", name)
     return re.sub(r"[0-9]+", "", name), int(number[1]) if number else 0

@@ -3,6 +3,7 @@ lies."""
 
 import io
 import struct
+import time
 import tracemalloc
 import zipfile
 
@@ -177,3 +178,17 @@ def test_zip64_is_read() -> None:
 def test_every_refusal_is_a_sentence() -> None:
     with pytest.raises(DamagedFile, match="save it as a Word file"):
         open_file(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a.docx", "de", LIMIT)
+
+
+@pytest.mark.parametrize("number", ["7" * 60_000, "7" * 5_000 + ".xml"])
+def test_parts_may_have_any_numbers_in_their_names(number: str) -> None:
+    """That the archive calls them slides is enough."""
+    kind = "application/vnd.openxmlformats-officedocument.presentationml.slide+xml"
+    types = f'<Types><Override PartName="/ppt/{number}" ContentType="{kind}"/></Types>'
+    slide = pptx_of("<a:p><a:r><a:t>A word</a:t></a:r></a:p>")
+    with zipfile.ZipFile(io.BytesIO(slide)) as archive:
+        part = archive.read("ppt/slides/slide1.xml")
+    data = packed([("[Content_Types].xml", types), (f"ppt/{number}", part)])
+    started = time.process_time()
+    assert open_file(data, "a.pptx", "de", 1000).texts == ["A word"]
+    assert time.process_time() - started < 2

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from server.text.protect.accelerators import take_off
 from server.text.protect.protection import mask, restore
+from tests.growth import Shape, assert_linear, check_growth
 
 
 def translated(label: str, translation: str) -> str:
@@ -72,3 +73,11 @@ def test_a_translation_with_letters_has_one_mark_before_a_letter(translation: st
         assert shown.count(accelerator.mark) == 1
         assert shown[shown.index(accelerator.mark) + 1].isalpha()
         assert "".join(shown.replace(accelerator.mark, "").split()) == "".join(translation.split())
+
+
+def test_a_mark_is_put_on_in_linear_time() -> None:
+    """Also where no letter of the translation is on a keyboard, so that the key follows before its last signs."""
+    label = take_off("&File...")
+    assert label is not None
+    assert_linear(lambda text: label.put_on(text, [], False), ("\u732b", ".", " ", ":", "f"), count=8, ordinary=None)
+    check_growth(lambda text: label.put_on(f"{text}\u732b", [], False), Shape((".",), "repeated"))
