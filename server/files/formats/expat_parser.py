@@ -4,6 +4,7 @@ An entity may expand to a gigabyte, and an ATTLIST may add a thousand attributes
 events refuse both, so that it does not matter how a declaration is written in the file's encoding.
 """
 
+import re
 from collections.abc import Callable
 from typing import NoReturn
 from xml.parsers import expat
@@ -14,6 +15,7 @@ MAX_DEPTH = 256
 """Elements inside each other."""
 
 Parser = expat.XMLParserType
+_TAG = re.compile(rb"""<[^"'>]*+(?:"[^"]*+"[^"'>]*+|'[^']*+'[^"'>]*+)*+>""")
 _NO_MEMORY = expat.errors.codes[expat.errors.XML_ERROR_NO_MEMORY]
 
 
@@ -54,3 +56,10 @@ def parse_with(parser: Parser, data: bytes | bytearray, what: str) -> None:
 def too_deep(what: str) -> DamagedFile:
     """The error for a document of more than MAX_DEPTH elements inside each other."""
     return DamagedFile(f"{what} is no well-formed XML: more than {MAX_DEPTH} elements inside each other")
+
+
+def tag_end(data: bytes | bytearray, start: int) -> int:
+    """Where the tag that begins at `start` ends, in well-formed XML."""
+    tag = _TAG.match(data, start)
+    assert tag is not None, "the parser has seen the tag"
+    return tag.end()

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
-from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Text
-from server.files.formats.ooxml.labels import Label, tag_end
+from server.files.formats.ooxml.labels import Label
 from server.files.formats.ooxml.nodes import Node
 from server.files.formats.ooxml.paragraph import Paragraph
 from server.files.formats.ooxml.part import MAX_NESTING

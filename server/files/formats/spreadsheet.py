@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, OpenedFile
 from server.files.formats.comparisons import SEPARATOR, as_compared, compared_words
-from server.files.formats.ooxml.labels import tag_end
+from server.files.formats.expat_parser import tag_end
 from server.files.formats.ooxml.package import SHARED_PARTS, SHARED_TYPES, Kind, names_of
 from server.files.formats.ooxml.part import read_part, read_unpacked
 from server.files.formats.xml_part import Part, Setting, Shared, TextsOfFile, unpacked, written_parts

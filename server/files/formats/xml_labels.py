@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
-from server.files.formats.ooxml.labels import Label, tag_end
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
+from server.files.formats.ooxml.labels import Label
 from server.files.formats.xml_part import Part, Setting
 from server.text.base.words import has_letters
 

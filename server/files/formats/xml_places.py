@@ -4,11 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from server.files.formats.base import DamagedFile
-from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
 
 _ATTRIBUTE = re.compile(r"""\s+([^\s"'<>/=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
-_TAG = re.compile(rb"""<(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>""")
 _NAME = re.compile(r"<[^\s/>]++")
 
 
@@ -106,13 +105,6 @@ def elements(data: bytes | bytearray, what: str, *names: str) -> list[Element]:
     kept: list[Element] = []
     PlacedXml(data, what).read(lambda element: element.name in names, kept.append, lambda: None)
     return kept
-
-
-def tag_end(data: bytes | bytearray, start: int) -> int:
-    """Where the tag that begins at `start` ends, in well-formed XML."""
-    tag = _TAG.match(data, start)
-    assert tag is not None, "the parser has seen the tag"
-    return tag.end()
 
 
 def with_attributes(tag: str, values: Mapping[str, str | None]) -> str:

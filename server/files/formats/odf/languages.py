@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from server.files.formats.ooxml.labels import attribute_places, tag_end
+from server.files.formats.expat_parser import tag_end
+from server.files.formats.ooxml.labels import attribute_places
 from server.files.formats.xml_part import Setting, TextsOfFile
 
 _ASIAN = frozenset({"ja", "ko", "zh", "yue"})

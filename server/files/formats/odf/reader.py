@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 from server.files.formats.base import DamagedFile
 from server.files.formats.comparisons import as_compared, compared_words
-from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
 from server.files.formats.odf import names
 from server.files.formats.odf.inline import Frame, Role
 from server.files.formats.odf.languages import language_settings, of_document
 from server.files.formats.ooxml.content import Item, Text, leaves
-from server.files.formats.ooxml.labels import Label, attribute_places, is_prose, tag_end
+from server.files.formats.ooxml.labels import Label, attribute_places, is_prose
 from server.files.formats.ooxml.nodes import Node
 from server.files.formats.ooxml.paragraph import Paragraph
 from server.files.formats.ooxml.part import MAX_NESTING

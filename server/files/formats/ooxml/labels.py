@@ -23,17 +23,9 @@ _SEEN_WORDS = ("textpath", "tableColumn", "dataValidation")
 """Those whose attributes are seen even if they are one word."""
 _LONGEST: Mapping[str, int] = {"errorTitle": 32, "promptTitle": 32, "error": 255, "prompt": 255, "tooltip": 255}
 """Characters of an attribute, at most: programs refuse files with more."""
-_TAG = re.compile(rb"""<[^"'>]*+(?:"[^"]*+"[^"'>]*+|'[^']*+'[^"'>]*+)*+>""")
 _ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
 _QUOTES = {'"': "&quot;", "'": "&apos;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
-
-
-def tag_end(data: bytearray, start: int) -> int:
-    """Where the tag that begins at `start` ends, in well-formed XML."""
-    tag = _TAG.match(data, start)
-    assert tag is not None, "the parser has seen the tag"
-    return tag.end()
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ bytes. Nothing is changed by reading: what is written is the part's bytes with o
 from collections.abc import Iterable
 
 from server.files.formats.base import DamagedFile
-from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, too_deep
-from server.files.formats.ooxml.labels import LABELLED, Label, labels_of, tag_end
+from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
+from server.files.formats.ooxml.labels import LABELLED, Label, labels_of
 from server.files.formats.ooxml.nodes import CHART, DRAWING, SHEET, WORD, Node, named
 from server.files.formats.ooxml.paragraph import read_paragraph
 from server.files.formats.xml_part import Edit, Part, Shared, TextNumber, TextsOfFile, unpacked

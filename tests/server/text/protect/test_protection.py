@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect.masks import Masked
+from server.text.protect import protection
+from server.text.protect.masks import Masked, Span
 from server.text.protect.protection import mask, restore, restore_partial
 from server.text.protect.terms import Terms
 from server.text.spans import table as patterns
@@ -326,3 +327,32 @@ def test_more_lost_masks_than_a_model_reads_are_all_there() -> None:
     restored = restore(masked, "Wort " * 100)
     assert restored.is_moved
     assert restored.text.count("{a}") == 5_000
+
+
+def without_copies(masked: Masked, target: str, decoded: frozenset[int]) -> str:
+    """What is left of a translation, mask after mask."""
+    kept = set(decoded)
+    parts: list[str] = []
+    end = 0
+    for match in re.finditer(rf"{masked.stem}\s?([0-9]+)", target, re.IGNORECASE):
+        before, shown, number = target[end : match.start()], match[0], int(match[1][:6])
+        end = match.end()
+        if 1 <= number <= len(masked.spans) and number not in kept:
+            kept.add(number)
+            shown = f"{masked.stem}{number}"
+        elif not match[0][1].isspace():
+            shown = ""
+            before = before.removesuffix(" ") if target[end : end + 1] in ("", " ") else before
+        parts += (before, shown)
+    return "".join([*parts, target[end:]])
+
+
+@given(
+    stem=st.sampled_from(["X", "XQ"]),
+    pieces=st.lists(st.sampled_from(["X1", "XQ1", "X2", "XQ2", "xq 2", "x 1", "X9", "1", " ", " ", "\n", "a", "XQ07"])),
+    decoded=st.frozensets(st.integers(1, 2)),
+)
+def test_only_the_first_copy_of_a_mask_stays(stem: str, pieces: list[str], decoded: frozenset[int]) -> None:
+    masked = Masked(f"{stem}1 a {stem}2", (Span(f"{stem}1"), Span(f"{stem}2")), stem)
+    target = "".join(pieces) + "."
+    assert protection._remove_copies(masked, target, decoded)[0] == without_copies(masked, target, decoded)
