@@ -10,7 +10,8 @@ from dataclasses import dataclass
 _UNPRINTABLE = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _PLAIN = re.compile(r"(?:[^\s\-?:,\[\]{}#&*!|>'\"%@`=~.+0-9]|[0-9]++[.,]?+ ++[^\W\d_])[^\n\t]*+")
 _NOT_PLAIN = re.compile(r":(?:\s|\Z)|\s#|\s\Z")
-_NOT_PLAIN_IN_FLOW = re.compile(r"[,\[\]{}]|:(?:[\s,\[\]{}]|\Z)")
+_NOT_PLAIN_IN_FLOW = re.compile(r"[,?\[\]{}]|:(?:[\s,\[\]{}]|\Z)")
+"""PyYAML ends a plain value of a flow at every question mark."""
 _NOT_STRINGS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "<<"])
 _ESCAPES = {
     "\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\x00": "\\0", "\x07": "\\a", "\x08": "\\b",

@@ -124,3 +124,10 @@ def test_of_any_file_only_values_change(tokens: list[str]) -> None:
         changed = [(old[3], new[3]) for old, new in zip(before, after, strict=True) if old != new]
         endings = [old[len(old.rstrip("\n")) :] if new.endswith("\n") else "" for old, new in changed]
         assert [new for _, new in changed] == [a + b for a, b in zip(translations, endings, strict=True)]
+
+
+def test_questions_in_flows_are_quoted() -> None:
+    """PyYAML ends a plain value there at every question mark."""
+    opened = open_file(b"a: {b: Word, c: More}\n", "a.yaml", "de", 1000)
+    written = opened.write(["Wort?", "Mehr? Ja"])
+    assert yaml.safe_load(written) == {"a": {"b": "Wort?", "c": "Mehr? Ja"}}
