@@ -14,16 +14,18 @@ from export.importers import ImportRefused
 from export.importers.argos.package import open_package
 from server.artifact.artifact import Artifact
 from server.artifact.discovery import find_models
+from server.backends.load import load_backend
+from server.engine.self_test import SelfTestResult, run_self_test
 from tests.export.importers.ctranslate2.make_models import write_package, write_zip
 from tests.server.api.conftest import ready, settings_for
 
 
-def run(path: Path, out: Path, *arguments: str) -> int:
+def run(path: Path, out: Path, *arguments: str, graphs: str = "onnx-fp32") -> int:
     text = out.with_name("text")
     text.write_text("A house stands by the river.\n", encoding="utf-8")
     parser = argparse.ArgumentParser()
     import_command.add_arguments(parser)
-    options = ["--out", str(out), "--graphs", "onnx-fp32", "--calibration", str(text)]
+    options = ["--out", str(out), "--graphs", graphs, "--calibration", str(text)]
     return import_command.run(parser.parse_args(["argos", str(path), *options, *arguments]))
 
 
@@ -62,6 +64,15 @@ def test_a_folder_of_packages_becomes_artifacts_and_is_served(
         }  # fmt: skip
         answer = client.post("/translate", json={"q": "A house. Bread!", "source": "en", "target": "pb"})
         assert answer.status_code == 200
+
+
+def test_a_package_becomes_an_artifact_at_int8_that_repeats_its_goldens(tmp_path: Path) -> None:
+    """Its positions are weights, which stay at fp32."""
+    write_package(tmp_path / "package", "en", "zh")
+    assert run(tmp_path / "package", tmp_path / "out", graphs="onnx-int8") == 0
+    artifact = Artifact.load(tmp_path / "out")
+    assert (artifact.manifest.precisions, artifact.manifest.target_language) == (("int8",), "zh-Hans")
+    assert run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8") == SelfTestResult(1, 1)
 
 
 def packed(parts: Mapping[str, bytes]) -> bytes:
