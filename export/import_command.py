@@ -11,11 +11,13 @@ from export.importers import ImportRefused
 from export.importers.argos.package import NoTranslation, Package, is_package, open_package, packages_in
 from export.importers.check import compare
 from export.importers.formats import FORMATS
+from export.importers.recognise import recognise
 from export.parity import ParityError
 from model.config import ConfigError
 from server.artifact.artifact import Artifact
 
 MAX_LENGTH = 256
+AUTO = "auto"
 
 
 class ImportCommand:
@@ -28,7 +30,7 @@ class ImportCommand:
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("format", choices=FORMATS, help="what the path holds")
+        parser.add_argument("format", choices=(*FORMATS, AUTO), help=f"what the path holds; {AUTO}: find out")
         parser.add_argument(
             "path",
             type=Path,
@@ -81,6 +83,9 @@ class ImportCommand:
             raise ImportRefused(
                 "--check and --against go together: sentences, and their translations by another engine"
             )
+        if args.format == AUTO:
+            args.format, args.path = recognise(args.path)
+            print(f"{args.path} is read as {args.format}")
         if args.format == "argos" and not is_package(args.path):
             return import_packages(args)
         convert(args)
