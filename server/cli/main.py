@@ -28,6 +28,7 @@ COMMANDS = {
     "export": "write a trained model as an artifact that can be served",
     "unpack": "take the weights out of an artifact, to train on with",
     "import": "turn a checkpoint that others trained into an artifact",
+    "models": "list the models of other programs on this machine that can be imported",
     "bench": "measure how fast an artifact translates on this machine",
     "compare": "set trained models side by side, with the uncertainty of every difference",
 }
