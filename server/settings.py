@@ -18,6 +18,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 from server.runtime.cpu_cores import usable_cores
 
 ENV_PREFIX = "RINGMT_"
+KEYS_IN_STORE = "store"
+"""The setting `api_keys` of a server whose keys are all in its store."""
 LONGEST_NAME = 100
 """Characters of the longest name for which `nearest` makes a suggestion."""
 BUNDLED_MODELS = Path(__file__).parent / "bundled"
@@ -224,6 +226,10 @@ class Settings:
             )
         if not self.models:
             raise SettingsError("models names no folder")
+        if self.api_keys == KEYS_IN_STORE and self.context_store == "memory://":
+            raise SettingsError(
+                f"api_keys {KEYS_IN_STORE} needs a context_store that keeps keys: sqlite:///PATH or redis://HOST"
+            )
 
     @staticmethod
     def describe() -> list[tuple[str, str, str, str]]:

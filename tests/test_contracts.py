@@ -59,6 +59,8 @@ PLANTED = [
     ("server.runtime.offload", "server.engine.scheduler"),
     ("server.text.base.words", "server.text.split.plan"),
     ("server.glossaries.service", "server.translation.glossary"),
+    ("server.keys.ring", "server.api.requests.errors"),
+    ("server.stores.keys", "server.keys.record"),
     ("model.data.corpus", "model.synthetic.context.nouns"),
     ("model.synthetic.words.command", "model.evaluation.word_accuracy"),
     ("server.text.split.sentences", "server.engine.request"),

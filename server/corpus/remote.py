@@ -141,6 +141,8 @@ class Remote:
         message = f"{self.url} answers {status}: {_message(data)}"
         if status in (502, 503):
             raise Unreachable(message)
+        if status == 429 and _error(data, "type") == "quota_exceeded":  # until tomorrow, or next month
+            raise RequestRejected(f"{message}; the same command continues when the key has characters again")
         if status == 429:
             raise ServerBusy(float(retry_after) if retry_after.isdecimal() else 1.0)
         if status in (413, 504):
@@ -148,9 +150,14 @@ class Remote:
         raise ServerFault(message) if status >= 500 else RequestRejected(message)
 
 
+def _error(data: bytes, field: str) -> str | None:
+    """A field of an error response; None for a response of another server, such as a proxy."""
+    try:
+        return str(json.loads(data)["error"][field])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def _message(data: bytes) -> str:
     """The message of an error response."""
-    try:
-        return str(json.loads(data)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return data[:100].decode("utf-8", "replace")
+    return _error(data, "message") or data[:100].decode("utf-8", "replace")

@@ -10,10 +10,8 @@ from pathlib import Path
 from server.keys.key import Key, Origin, Traffic
 from server.keys.lines import read_keys
 from server.keys.record import KeyRecord, Secret, hash_of
-from server.settings import SettingsError
+from server.settings import KEYS_IN_STORE, SettingsError
 
-IN_STORE = "store"
-"""The setting `api_keys` of a server whose keys are all in its store."""
 INDEXED = 16
 """Hexadecimal digits of a hash by which it is looked up; the rest is compared in constant time."""
 
@@ -58,7 +56,7 @@ class KeyRing:
         """`setting`: the path of a file of keys, the lines of such a file, or "store". Raises SettingsError."""
         if not setting:
             return cls()
-        if setting == IN_STORE:
+        if setting == KEYS_IN_STORE:
             return cls(is_required=True)
         if "sha256:" in setting:
             return cls(read_keys(re.split(r"[;\n]", setting), "api_keys"), is_required=True)

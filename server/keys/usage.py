@@ -87,6 +87,8 @@ class CharacterUsage:
         self._sending: Counting[Counter] = Counting()
         """What is being added to it; still here after a failure, and then sent again as the same batch."""
         self._writer, self._batch = uuid.uuid4().hex, 0
+        self._read: tuple[Periods, str] | None = None
+        """The periods that were read from the store last, and its version then."""
         self._forgotten = ""
         """The day on which old counters were deleted."""
 
@@ -145,10 +147,12 @@ class CharacterUsage:
             self._stored = Counting(self._stored)
             self._stored.update(self._sending)
             self._sending = Counting()
-        periods = self.periods
-        stored = store.read(periods)
-        with self._lock:
-            self._stored = stored
+        periods, version = self.periods, store.version()
+        if (periods, version) != self._read:
+            stored = store.read(periods)
+            with self._lock:
+                self._stored = stored
+            self._read = periods, version
         if self._forgotten != periods.day:
             store.forget(*_oldest(self._clock()))
             self._forgotten = periods.day

@@ -14,14 +14,19 @@ class MemoryUsage:
         self._locked = locked
         self._counts: Counting[Counter] = Counting()
         self._batches: dict[str, int] = {}
+        self._version = 0
 
     def add(self, writer: str, batch: int, counts: Mapping[Counter, int]) -> None:
         with self._locked():
             if self._batches.get(writer, -1) >= batch:
                 return
             self._batches[writer] = batch
+            self._version += 1
             for counter, number in counts.items():
                 self._counts[counter] = max(0, self._counts[counter] + number)
+
+    def version(self) -> str:
+        return str(self._version)
 
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
         with self._locked():

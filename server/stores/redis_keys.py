@@ -1,6 +1,7 @@
 """API keys and counted characters in the Redis server of the documents: a hash `api_keys` with a field for each key and
 its `api_keys_version`; a hash `key_usage:PERIOD` with a field for each owner, the set `key_usage_periods` of their
-periods, and `key_usage_batch:WRITER`, the last batch that a server wrote, the only keys with a time to live."""
+periods, `key_usage_version`, and `key_usage_batch:WRITER`, the last batch that a server wrote: the only keys that have a
+time to live."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from server.stores.usage import BATCH_SECONDS, Counter
 KEYS_KEY: Final = f"{PREFIX}api_keys"
 VERSION_KEY: Final = f"{PREFIX}api_keys_version"
 PERIODS_KEY: Final = f"{PREFIX}key_usage_periods"
+USAGE_VERSION_KEY: Final = f"{PREFIX}key_usage_version"
 # KEYS: the hash, its version. ARGV: name, its new version, body, the most keys, and what is replaced, if anything is.
 _PUT: Final = """
 local kept = redis.call('HGET', KEYS[1], ARGV[1])
@@ -30,17 +32,18 @@ if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('SET', KEYS[2], ARGV[2])
 return 1
 """
-# KEYS: the writer's last batch, the set of periods. ARGV: prefix of the counters, the batch, its seconds to live; then
-# triples of period, owner and number.
+# KEYS: the writer's last batch, the set of periods, the version. ARGV: prefix of the counters, the batch, its seconds
+# to live, the new version; then triples of period, owner and number.
 _ADD: Final = """
 local last = redis.call('GET', KEYS[1])
 if last and tonumber(last) >= tonumber(ARGV[2]) then return 0 end
-for at = 4, #ARGV, 3 do
+for at = 5, #ARGV, 3 do
     local key, owner = ARGV[1] .. ARGV[at], ARGV[at + 1]
     redis.call('SADD', KEYS[2], ARGV[at])
     if redis.call('HINCRBY', key, owner, ARGV[at + 2]) < 0 then redis.call('HSET', key, owner, 0) end
 end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+redis.call('SET', KEYS[3], ARGV[4])
 return 1
 """
 
@@ -77,7 +80,7 @@ class RedisKeys:
 
 
 def _text(version: bytes | None) -> str:
-    """ "" as long as there never was a key."""
+    """Empty as long as nothing was written."""
     return "" if version is None else version.decode()
 
 
@@ -89,11 +92,15 @@ class RedisUsage:
         self._add = client.register_script(_ADD)
 
     def add(self, writer: str, batch: int, counts: Mapping[Counter, int]) -> None:
-        arguments: list[str | int] = [_key(""), batch, BATCH_SECONDS]
+        arguments: list[str | int] = [_key(""), batch, BATCH_SECONDS, f"{writer} {batch}"]
         for counter, number in counts.items():
             arguments += [counter.period, counter.owner, number]
         with self._errors():
-            self._add(keys=(f"{PREFIX}key_usage_batch:{writer}", PERIODS_KEY), args=arguments)
+            self._add(keys=(f"{PREFIX}key_usage_batch:{writer}", PERIODS_KEY, USAGE_VERSION_KEY), args=arguments)
+
+    def version(self) -> str:
+        with self._errors():
+            return _text(self._client.get(USAGE_VERSION_KEY))
 
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
         with self._errors(), self._client.pipeline(transaction=True) as pipe:

@@ -64,11 +64,16 @@ class SqliteUsage:
                 (writer, batch, time.time()),
             ).rowcount
             if is_new:
+                connection.execute("UPDATE key_usage_version SET version = ?", (f"{writer} {batch}",))
                 connection.executemany(
                     "INSERT INTO key_usage (owner, period, characters) VALUES (?1, ?2, max(0, ?3)) "
                     "ON CONFLICT (owner, period) DO UPDATE SET characters = max(0, characters + ?3)",
                     [(counter.owner, counter.period, number) for counter, number in counts.items()],
                 )
+
+    def version(self) -> str:
+        with self._transaction("DEFERRED") as connection:
+            return str(connection.execute("SELECT version FROM key_usage_version").fetchone()[0])
 
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
         with self._transaction("DEFERRED") as connection:

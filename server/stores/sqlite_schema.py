@@ -160,6 +160,8 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
             characters INTEGER NOT NULL,
             PRIMARY KEY (period, owner)
         ) WITHOUT ROWID""",
+        "CREATE TABLE key_usage_version (version TEXT NOT NULL)",
+        "INSERT INTO key_usage_version VALUES ('')",
         "CREATE TABLE key_usage_batches (writer TEXT PRIMARY KEY, batch INTEGER NOT NULL, written REAL NOT NULL) "
         "WITHOUT ROWID",
     ),

@@ -24,6 +24,10 @@ class UsageStore(Protocol):
         that was added already is not added again, so that it can be sent again after a StoreError."""
         ...
 
+    def version(self) -> str:
+        """Another one after each `add`; cheap, because every server reads it every second."""
+        ...
+
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
         """All counters of these periods that are not 0."""
         ...

@@ -66,6 +66,7 @@ def test_rows_describe_every_setting() -> None:
         ({"RINGMT_CONTEXT_CACHE_BYTES": "-1"}, "context_cache_bytes must be at least 0"),
         ({"RINGMT_DOCUMENT_TTL": "0"}, "document_ttl must be at least 1"),
         ({"RINGMT_MODELS": ","}, "models names no folder"),
+        ({"RINGMT_API_KEYS": "store"}, "needs a context_store that keeps keys"),
         ({"RINGMT_MAX_BEAM_SIZE": "2"}, "default_beam_size 4 is larger than max_beam_size 2"),
     ],
 )

@@ -147,15 +147,20 @@ def test_two_models_never_write_one_file(
     assert "would translate with another model" in capsys.readouterr().err
 
 
-def test_a_key_is_sent_to_the_servers(tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_is_sent_to_the_servers_until_its_quota_is_used_up(
+    tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, output, secret = tmp_path / "in.en", tmp_path / "out.de", tmp_path / "key"
     path.write_text("Yes.\n")
     key, line = new_key("corpus", ["translate"])
     secret.write_text(key + "\n")
-    with ready(settings_for(tiny_artifact, api_keys=line)) as server:
+    with ready(settings_for(tiny_artifact, api_keys=f"{line} chars_per_day=7")) as server:
         assert cli.main(command(path, output, "--servers", server.url)) == 1
         assert "a key is needed" in capsys.readouterr().err
         assert cli.main(command(path, output, "--servers", server.url, "--key-file", str(secret))) == 0
+        more = command(path, tmp_path / "more.de", "--servers", server.url, "--key-file", str(secret))
+        assert cli.main(more) == 1
+        assert "7 characters a day" in capsys.readouterr().err
     assert len(written(output)) == 1
 
 

@@ -34,6 +34,9 @@ class Failing:
         self.store.add(writer, batch, counts)
         self._fail("after")
 
+    def version(self) -> str:
+        return self.store.version()
+
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:
         self._fail("read")
         return self.store.read(periods)

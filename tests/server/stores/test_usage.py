@@ -76,14 +76,17 @@ def test_counters_are_sums_of_batches_that_are_new_and_never_negative(
 ) -> None:
     expected: Counting[Counter] = Counting()
     last: dict[str, int] = {}
+    versions = {store.usage.version()}
     store.usage.forget("3000-01-01", "3000-01")
     run = next(RUNS)
     for writer, batch, counts in written:
         store.usage.add(f"{run}{writer}", batch, counts)
         if batch > last.get(writer, -1):
             last[writer] = batch
+            assert store.usage.version() not in versions
             for counter, number in counts.items():
                 expected[counter] = max(0, expected[counter] + number)
+        versions.add(store.usage.version())
     assert store.usage.read((DAY, MONTH, "2026-12")) == {counter: n for counter, n in expected.items() if n}
 
 
