@@ -16,5 +16,5 @@ if [ "${2:-}" = --last ]; then
     "$1/bin/pip" uninstall -q -y setuptools pip
     rm -rf "$1/include" "$1"/bin/[Aa]ctivate*
     PYTHONDONTWRITEBYTECODE='' "$1/bin/python3" -c 'from server.files.parser_process import import_formats; import_formats()
-import redis.asyncio, server.telemetry.otlp, server.cli.main, server.backends.onnx.backend, server.cli.serve'
+import redis.asyncio, server.telemetry.otlp, server.api.mcp.exchange, server.cli.main, server.backends.onnx.backend, server.cli.serve'
 fi

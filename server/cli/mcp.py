@@ -19,6 +19,7 @@ from server.telemetry.logs import log_config
 if TYPE_CHECKING:
     import httpx2
 
+    from server.api.serving.server_state import ServerState
     from server.cli.mcp_forwarding import Forwarding
 
 _NAMES = (
@@ -87,19 +88,23 @@ async def _forwarding(client: "httpx2.AsyncClient") -> AsyncIterator["Forwarding
 
 @contextlib.asynccontextmanager
 async def _in_process(settings: Settings) -> AsyncIterator["Forwarding"]:
-    """The server's application without a port. Raises ValueError if the models cannot be loaded."""
+    """The server's application without a port. Its models are loaded while the client begins: clients do not wait long
+    for the first answer."""
     from server.api.app import create_app
-    from server.cli.mcp_forwarding import client_of_app
+    from server.cli.mcp_forwarding import Forwarding, client_of_app
 
     # Who starts this process may use it, and it takes no documents of a store that others share.
     app = create_app(dataclasses.replace(settings, api_keys="", context_store="memory://"))
-    state = app.state.server
-    async with app.router.lifespan_context(app):
-        await state.loading
+    state: ServerState = app.state.server
+
+    async def ready() -> None:
+        assert state.loading is not None
+        await asyncio.shield(state.loading)
         if state.failure is not None:
             raise ValueError(state.failure)
-        async with _forwarding(client_of_app(app)) as forwarding:
-            yield forwarding
+
+    async with app.router.lifespan_context(app), client_of_app(app) as client:
+        yield Forwarding(client, ready)
 
 
 MCP = McpCommand()

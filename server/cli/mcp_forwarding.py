@@ -5,6 +5,7 @@ the client cancels ends its HTTP request, and with it the work.
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,8 +50,9 @@ def client_of_app(app: ASGIApp) -> httpx2.AsyncClient:
 class Forwarding:
     """Forwards what clients ask for; errors of the server or of the way to it are results that say what to do."""
 
-    def __init__(self, client: httpx2.AsyncClient) -> None:
-        self._client = client
+    def __init__(self, client: httpx2.AsyncClient, ready: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`ready` is awaited before each request; it raises ValueError if there can be none."""
+        self._client, self._ready = client, ready
 
     def server(self) -> Server[Any]:
         """The SDK's server."""
@@ -89,7 +91,11 @@ class Forwarding:
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         where = str(self._client.base_url).rstrip("/")
         try:
+            if self._ready is not None:
+                await self._ready()
             response = await self._client.post(PATH, json=request)
+        except ValueError as error:
+            raise _failed(str(error)) from None
         except httpx2.HTTPError as error:
             problem = str(error) or type(error).__name__
             raise _failed(f"{where} does not answer ({problem}): is `ringmt serve` running there?") from None

@@ -15,14 +15,16 @@ from mcp.client.stdio import stdio_client
 from server.cli.main import main
 from server.keys.lines import new_key
 from tests.models import SENTENCES
+from tests.server.api.conftest import PATIENCE
 from tests.server.processes import ROOT
 
 LONG = " ".join(f"{SENTENCES[number % 8][:-1]} {number}." for number in range(2000))
 """A text that takes many seconds."""
 
 
-def test_a_client_starts_it_and_ends_it(tiny_artifact: Path, tmp_path: Path) -> None:
+def test_a_client_starts_it_and_ends_it(tiny_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys of the environment are for clients over HTTP. The process ends by itself when its input ends."""
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", PATIENCE)
     command = f'"$@"; echo $? > {tmp_path}/status'
     ringmt = [sys.executable, "-m", "server.cli", "mcp", "--models", str(tiny_artifact)]
     engine = ["--precision", "fp32", "--num-workers", "1", "--slots", "2"]

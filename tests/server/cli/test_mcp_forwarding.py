@@ -92,6 +92,19 @@ def test_errors_say_what_to_do(server: RunningServer) -> None:
     assert "pip install 'ringmt[mcp]'" in error_of(f"{server.url}/elsewhere", KEY)
 
 
+def test_models_that_cannot_be_loaded_are_an_error_of_the_tools(server: RunningServer) -> None:
+    async def ready() -> None:
+        raise ValueError("the artifact is damaged")
+
+    async def use() -> types.CallToolResult:
+        async with client_of_url(server.url, KEY) as http, Client(Forwarding(http, ready).server()) as client:
+            return await client.call_tool("list_languages", {})
+
+    result = asyncio.run(use())
+    assert result.is_error
+    assert "the artifact is damaged" in str(result.content)
+
+
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8000", "ftp://127.0.0.1", "http://"])
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(SettingsError, match="--url"):
