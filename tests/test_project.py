@@ -104,8 +104,10 @@ def test_the_server_needs_no_torch() -> None:
 
 @pytest.mark.parametrize("module", ["server.api.app", "server.engine.worker"])
 def test_runtimes_are_imported_on_demand(module: str) -> None:
-    code = f"import sys, {module}\nprint('onnxruntime' in sys.modules, 'torch' in sys.modules)"
-    assert run_python(code).strip() == "False False"
+    code = (
+        f"import sys, {module}\nprint([name for name in ('onnxruntime', 'torch', 'mcp_types') if name in sys.modules])"
+    )
+    assert run_python(code).strip() == "[]"
 
 
 def test_the_container_installs_the_servers_dependencies() -> None:

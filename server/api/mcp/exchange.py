@@ -101,6 +101,7 @@ def _server() -> Server[Any]:
         version=package_version(),
         title="RingMT",
         instructions=INSTRUCTIONS,
+        get_tool_input_schema=lambda name: None,  # no argument is sent as a header, too: else each call lists the tools
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
