@@ -10,10 +10,13 @@ from loadtest.bench.engine_bench import EnginePlan, engine_rows
 from loadtest.bench.figure import draw, read_rows
 from loadtest.bench.http_bench import http_rows, sentences
 from loadtest.bench.lengths_bench import length_rows
+from loadtest.bench.listeners_bench import listener_rows
 from loadtest.bench.load_bench import LoadPlan, load_rows
 from loadtest.bench.load_figure import draw_load
+from loadtest.bench.long_document_bench import long_document_rows
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, environment, find_regressions, markdown, write_json
+from loadtest.bench.stores_bench import store_rows
 from loadtest.bench.variants_bench import variant_rows
 from loadtest.open_loop import SENTENCES
 from model.data.vocabulary import Vocabulary
@@ -27,11 +30,29 @@ NOTE = (
 )
 
 
+DOCUMENT_KINDS = {
+    "documents": "10,100,500,1000",
+    "long-document": "10000",
+    "stores": "1000,100000",
+    "listeners": "1,1000",
+}
+"""Their default sizes."""
+SIZES_HELP = (
+    "documents, long-document: sentences (default 10,100,500,1000; 10000); stores: documents (default 1000,100000); "
+    "listeners: clients (default 1,1000)"
+)
 DOCUMENTS_NOTE = (
     "ours: with context, peer: the same service, sentences and weights without; int8, beam 4, no HTTP; medians of "
     "alternating rounds, processor time of all threads of the process. A look is the attention of one sentence to its "
     "document."
 )
+
+SIZES_NOTES = {
+    "long-document": "ours: the last tenth of the document, peer: the first; default settings, no HTTP.",
+    "stores": "ours: with the most stored documents, peer: with the fewest; rounds alternate. Half of the documents "
+    "are done, a quarter waits for a served model, a quarter for another. SQLite's p99 has the writing of its log.",
+    "listeners": "ours: the most listeners, peer: the fewest; from a change until each has its event, no HTTP.",
+}
 
 LOAD_NOTE = (
     "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, which "
@@ -53,13 +74,13 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        kinds = ("engine", "lengths", "http", "load", "variants", "documents", "overhead", "figure")
+        kinds = ("engine", "lengths", "http", "load", "variants", "overhead", "figure", *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
             "--artifact", type=Path, help="http, load: the artifact of that checkpoint; documents: with context"
         )
-        parser.add_argument("--sizes", default="10,100,500,1000", help="documents: sentences (default 10,100,500,1000)")
+        parser.add_argument("--sizes", help=SIZES_HELP)
         parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
         parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
         parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
@@ -91,7 +112,7 @@ class BenchCommand:
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
         print(markdown(rows, args.peer or "peer"))
-        print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE}.get(args.what, NOTE))
+        print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, **SIZES_NOTES}.get(args.what, NOTE))
         if args.json:
             write_json(args.json, measured_on, rows)
         regressions = find_regressions(rows, args.against) if args.against else []
@@ -108,12 +129,8 @@ class BenchCommand:
             return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), rounds, clients)
         if args.what == "load":
             return self._load_rows(args, rounds)
-        if args.what == "documents":
-            artifact, sizes = args.artifact or BUNDLED_MODELS / "en-de", numbers(args.sizes)
-            count = max(sizes) + APPENDED
-            vocabulary = Vocabulary(artifact / VOCABULARY)
-            texts = lines(args.text) if args.text else sentences(list(lines(EXAMPLES)), vocabulary, count)
-            return document_rows(artifact, texts[:count], sizes, rounds)
+        if args.what in DOCUMENT_KINDS:
+            return self._document_rows(args, rounds)
         if args.what == "lengths":
             if args.peer == "transformers":
                 raise ValueError("bench lengths knows one peer: ctranslate2")
@@ -125,6 +142,20 @@ class BenchCommand:
         batches = (8,) if args.quick else numbers(args.batch)
         plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
         return engine_rows(plan)
+
+    def _document_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
+        sizes = numbers(args.sizes or DOCUMENT_KINDS[args.what])
+        if args.what == "stores":
+            return store_rows(sizes, rounds)
+        if args.what == "listeners":
+            return listener_rows(sizes)
+        artifact, is_long = args.artifact or BUNDLED_MODELS / "en-de", args.what == "long-document"
+        count = max(sizes) + (0 if is_long else APPENDED)
+        vocabulary = Vocabulary(artifact / VOCABULARY)
+        texts = lines(args.text) if args.text else sentences(list(lines(EXAMPLES)), vocabulary, count)
+        if is_long:
+            return long_document_rows(artifact, texts[:count])
+        return document_rows(artifact, texts[:count], sizes, rounds)
 
     def _load_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
         if args.checkpoint is None or args.artifact is None:

@@ -75,10 +75,13 @@ class Contender:
 
 
 @contextlib.asynccontextmanager
-async def contender(artifact: Path, with_context: bool) -> AsyncIterator[Contender]:
+async def contender(artifact: Path, with_context: bool, max_sentences: int | None = None) -> AsyncIterator[Contender]:
     """The service of `ringmt serve` in this process and event loop, with its default settings but without a translation
-    cache: every round sends the same documents."""
-    settings, metrics = Settings.load({}, {"translation_cache_bytes": "0"}), Metrics()
+    cache: every round sends the same documents. `max_sentences` of a document, None for the default."""
+    changed = {"translation_cache_bytes": "0"}
+    if max_sentences is not None:
+        changed["max_document_sentences"] = str(max_sentences)
+    settings, metrics = Settings.load({}, changed), Metrics()
     translator = Translator.load(artifact, settings.engine, metrics)
     if not with_context:
         translator.worker.context = None
