@@ -34,8 +34,12 @@ def test_the_page_has_the_translations_of_the_model(model: str) -> None:
         sources, shown = zip(*rows(model), strict=True)
         assert len(sources) >= 10
         outcome = asyncio.run(translator.translate(TextRequest(sources, translator.options())))
-        said = [item.text for item in outcome.translations]
-        others = [(source, mine, page) for source, mine, page in zip(sources, said, shown, strict=True) if mine != page]
+        translated_texts = [item.text for item in outcome.translations]
+        others = [
+            (source, mine, page)
+            for source, mine, page in zip(sources, translated_texts, shown, strict=True)
+            if mine != page
+        ]
         assert len(others) <= 2
         for source, translation, page in others:
             better, on_page = normalized(translator, source, (translation, page))

@@ -73,10 +73,10 @@ class RedisGlossaries:
         arguments = [glossary_id, body, limits.number, limits.num_bytes, place, version]
         arguments += [] if instead_of is None else [instead_of]
         with self._errors():
-            said, *more = self._put(keys=(_key(owner), GLOSSARIES_KEY, _versions_key(owner)), args=arguments)
-        if said == b"other":
+            status, *more = self._put(keys=(_key(owner), GLOSSARIES_KEY, _versions_key(owner)), args=arguments)
+        if status == b"other":
             check_kept(more[0].decode() if more and more[0] is not None else None, instead_of)
-        if said == b"full":
+        if status == b"full":
             limits.check(*more)
 
     def get(self, owner: str, glossary_id: str) -> str:

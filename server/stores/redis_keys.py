@@ -1,7 +1,7 @@
 """API keys and counted characters in the Redis server of the documents: a hash `api_keys` with a field for each key and
 its `api_keys_version`; a hash `key_usage:PERIOD` with a field for each owner, the set `key_usage_periods` of their
-periods, `key_usage_version`, and `key_usage_batch:WRITER`, the last batch that a server wrote: the only keys that have a
-time to live."""
+periods, `key_usage_version`, and `key_usage_batch:WRITER`, the last batch that a server wrote: the only keys that have
+a time to live."""
 
 import uuid
 from collections.abc import Callable, Mapping

@@ -66,10 +66,14 @@ def test_a_manifest_survives_its_own_text(document_artifact: Path) -> None:
 
 Change = Callable[[Tensor], Tensor | None]
 WRONG: list[tuple[str, Change, str]] = [
-    ("ring.0.key", lambda one: None, r"nothing where the model has ring\.0\.key float32"),
-    ("source.1.value", lambda one: dataclasses.replace(one, dtype="float64"), r"source\.1\.value float64"),
-    ("token", lambda one: dataclasses.replace(one, axes=("slot",)), r"token int64 \[slot\] where .* \[slot, beam\]"),
-    ("next_score", lambda one: None, "nothing where the model has next_score"),
+    ("ring.0.key", lambda tensor: None, r"nothing where the model has ring\.0\.key float32"),
+    ("source.1.value", lambda tensor: dataclasses.replace(tensor, dtype="float64"), r"source\.1\.value float64"),
+    (
+        "token",
+        lambda tensor: dataclasses.replace(tensor, axes=("slot",)),
+        r"token int64 \[slot\] where .* \[slot, beam\]",
+    ),
+    ("next_score", lambda tensor: None, "nothing where the model has next_score"),
 ]
 
 

@@ -63,20 +63,20 @@ def test_the_summary_of_bleu_is_that_of_its_table() -> None:
         assert {worst, second} == {row, f"{row}-seed-2"}
         assert "relative" in max(rows, key=rows.__getitem__)
     ends = [(min(values), max(values)) for values in (short.values(), long.values())]
-    said = [*ends[0], statistics.median(short.values()), *ends[1]]
-    assert [int(figure) for figure in result.groups()] == [round(figure) for figure in said]
+    figures = [*ends[0], statistics.median(short.values()), *ends[1]]
+    assert [int(figure) for figure in result.groups()] == [round(figure) for figure in figures]
 
 
 def test_what_relative_positions_bring_is_what_was_measured() -> None:
-    (said,) = [lines for lines in tables(ZOO / "tried.md") if "speed" in lines[0]]
+    (figures,) = [lines for lines in tables(ZOO / "tried.md") if "speed" in lines[0]]
     (measured,) = [lines for lines in tables(ZOO / "README.md") if lines[0][0] == "variant"]
     results = {cells[0]: cells for cells in measured[1:]}
-    for row, seeds, less, bleu, _ in said[1:]:
+    for row, seeds, less, bleu, _ in figures[1:]:
         assert [seeds, less] == [results[row][2], results[row][7].split()[0]]
         name = row.replace("/", "-")
         of_seeds = [value for kept, value in bleu_of_rows().items() if re.fullmatch(rf"{name}(-seed-\d)?", kept)]
         assert (len(of_seeds), bleu) == (int(seeds), f"{statistics.mean(of_seeds):.1f}")
-    assert len(said) == 5
+    assert len(figures) == 5
 
 
 def at_precisions(name: str) -> tuple[str, dict[str, dict[str, float]]]:
@@ -168,7 +168,7 @@ def test_own_hypotheses_stand_under_no_papers_name() -> None:
 
 
 def test_every_deviation_from_the_papers_is_named_beside_its_code_and_on_the_page() -> None:
-    said = {
+    figures = {
         "model/attention/kinds/relative.py": "absolute sinusoids",
         "model/attention/kinds/window.py": "bias",
         "model/attention/kinds/localness.py": "bias",
@@ -177,7 +177,7 @@ def test_every_deviation_from_the_papers_is_named_beside_its_code_and_on_the_pag
         "model/document.py": "freeze",
     }
     pages = " ".join(page.read_text(encoding="utf-8").split("## What differs from the papers")[1] for page in PAGES)
-    for path, word in said.items():
+    for path, word in figures.items():
         assert re.search(rf"Differs from the papers?\b[^\"]*{word}", (ZOO.parent.parent / path).read_text(), flags=re.S)
         assert word in pages
     assert "7.9, 4.7 and 12.6 million" in pages

@@ -49,7 +49,7 @@ def typed(pairs: Sequence[SentencePair], language: str, amount: int, seed: int) 
 
 def _words(text: str, language: str, rng: random.Random) -> str:
     if language == "en":
-        text = APOSTROPHE.sub(lambda found: re.sub("['\u2019]", "", found[0]), text)
+        text = APOSTROPHE.sub(lambda match: re.sub("['\u2019]", "", match[0]), text)
     if rng.random() < 0.5:
         text = text.lower()
     if language == "de" and rng.random() < 0.4:

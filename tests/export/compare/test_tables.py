@@ -18,11 +18,11 @@ from model.data.items import ContrastiveItem
 from tests.export.compare.checkpoints import measured, row
 
 
-def trained_longer(one: Measured) -> Measured:
-    recipe = one.row.recipe
+def trained_longer(entry: Measured) -> Measured:
+    recipe = entry.row.recipe
     training = dataclasses.replace(recipe.training, steps=2 * recipe.training.steps)
     return dataclasses.replace(
-        one, row=dataclasses.replace(one.row, name="longer", recipe=dataclasses.replace(recipe, training=training))
+        entry, row=dataclasses.replace(entry.row, name="longer", recipe=dataclasses.replace(recipe, training=training))
     )
 
 

@@ -34,9 +34,9 @@ def key(contents: str, mode: Mode, index: int, reach: int | None) -> bytes | Non
     ],
 )
 def test_what_is_seen_makes_the_key(
-    one: str, other: str, mode: Mode, index: int, reach: int | None, same: bool
+    first: str, other: str, mode: Mode, index: int, reach: int | None, same: bool
 ) -> None:
-    assert (key(one, mode, index, reach) == key(other, mode, index, reach)) is same
+    assert (key(first, mode, index, reach) == key(other, mode, index, reach)) is same
 
 
 def test_the_place_counts() -> None:

@@ -79,8 +79,8 @@ TAGGED = [
 def test_tags_stand_in_a_file_as_in_a_text(bundled: Translator, tagged: str) -> None:
     """A page of one sentence, which sees no other."""
     done = translated(bundled, f"<p>{tagged}</p>".encode(), "a.html")
-    asked = bundled.options(**OPTIONS)
-    outcome = asyncio.run(translate_markup(bundled, TextRequest([f"<p>{tagged}</p>"], asked), "html"))
+    search_options = bundled.options(**OPTIONS)
+    outcome = asyncio.run(translate_markup(bundled, TextRequest([f"<p>{tagged}</p>"], search_options), "html"))
     assert done.data.decode() == outcome.translations[0].text
     assert done.data.decode().count("<") == tagged.count("<") + 2
 

@@ -77,8 +77,8 @@ def test_texts_and_bytes_are_those_of_one_s_own_process(name: str) -> None:
             texts = await pool.texts(file)
             assert texts == await here.texts(file)
             assert texts
-            said = [text.replace("We", "Wir") for text in texts]
-            assert await pool.write(file, said) == await here.write(file, said)
+            translations = [text.replace("We", "Wir") for text in texts]
+            assert await pool.write(file, translations) == await here.write(file, translations)
             assert await pool.texts(file) == texts, "something of the first time is left"
             assert len(parsers_of()) == 1
 

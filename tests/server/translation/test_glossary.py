@@ -60,8 +60,8 @@ def test_a_translation_that_says_the_term_by_itself_stands(translator: Translato
     free = asyncio.run(translator.translate(TextRequest(SENTENCES, translator.options(4)))).translations
     checked = 0
     for text, translation in zip(SENTENCES, free, strict=True):
-        for said in re.findall(r"\w+", translation.text)[:1]:
-            texts, terms = [text, "Yes."], Terms({text.split()[0].strip("."): said})
+        for translated in re.findall(r"\w+", translation.text)[:1]:
+            texts, terms = [text, "Yes."], Terms({text.split()[0].strip("."): translated})
             outcome = asyncio.run(translate_with_terms(translator, TextRequest(texts, translator.options(4)), terms))
             assert outcome.translations[0].text == translation.text
             checked += 1
@@ -74,10 +74,12 @@ def test_a_worse_hypothesis_that_says_the_term_is_taken(translator: Translator) 
     for text, translation in zip(SENTENCES, free, strict=True):
         best, *others = (hypothese.text for hypothese in translation.hypotheses)
         only = [word for other in others for word in re.findall(r"\w+", other) if word not in best]
-        for said in only[:1]:
-            terms = Terms({text.split()[0].strip("."): said})
+        for translated in only[:1]:
+            terms = Terms({text.split()[0].strip("."): translated})
             outcome = asyncio.run(translate_with_terms(translator, TextRequest([text], translator.options(4)), terms))
-            assert outcome.translations[0].text == next(item for item in others if said in re.findall(r"\w+", item))
+            assert outcome.translations[0].text == next(
+                item for item in others if translated in re.findall(r"\w+", item)
+            )
             checked += 1
     assert checked > 3
 
@@ -104,9 +106,9 @@ def test_terms_behind_a_prefix(translator: Translator) -> None:
         outcome = asyncio.run(
             translate_with_terms(translator, TextRequest([text], translator.options(4), prefixes=[prefix]), terms)
         )
-        said = outcome.translations[0].text
-        assert said.startswith(prefix)
-        assert said.count(MADE_UP["Zorblax"]) == 2
+        translated = outcome.translations[0].text
+        assert translated.startswith(prefix)
+        assert translated.count(MADE_UP["Zorblax"]) == 2
     with pytest.raises(PrefixRefused):
         asyncio.run(
             translate_with_terms(translator, TextRequest([text], translator.options(4), prefixes=["Der " * 80]), terms)

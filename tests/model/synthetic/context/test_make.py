@@ -142,8 +142,8 @@ def test_the_same_sentences_stand_before_a_pronoun_with_an_antecedent_and_withou
 
 
 def test_frames_and_pairs_of_nouns_have_every_gender(documents: dict[str, list[Document]]) -> None:
-    asked = collections.Counter(document.answer for document in documents["selection"])
-    assert min(asked[gender] for gender in ("m", "f", "n")) > 5
+    answers = collections.Counter(document.answer for document in documents["selection"])
+    assert min(answers[gender] for gender in ("m", "f", "n")) > 5
 
 
 def test_a_document_says_which_noun_its_pronoun_stands_for(documents: dict[str, list[Document]]) -> None:
@@ -161,10 +161,10 @@ def test_a_document_says_which_noun_its_pronoun_stands_for(documents: dict[str, 
 def test_no_name_stands_between_a_person_and_its_pronoun(documents: dict[str, list[Document]]) -> None:
     """Tom would say who the teacher is."""
     for document in (*documents["person"], *documents["biography"]):
-        said = [set(flat(source)) for source, _ in document.sentences]
-        says_who = [bool(words & (MALE | FEMALE)) for words in said]
+        flat_words = [set(flat(source)) for source, _ in document.sentences]
+        says_who = [bool(words & (MALE | FEMALE)) for words in flat_words]
         assert any(says_who)
-        assert not any(words & (GENDERED - MALE - FEMALE) for words in said[says_who.index(True) + 1 :])
+        assert not any(words & (GENDERED - MALE - FEMALE) for words in flat_words[says_who.index(True) + 1 :])
 
 
 def test_only_one_of_two_nouns_is_selected(documents: dict[str, list[Document]]) -> None:

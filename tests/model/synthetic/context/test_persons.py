@@ -27,9 +27,9 @@ def test_a_masculine_noun_finds_its_feminine() -> None:
 
 def test_words_that_stand_where_a_person_stands() -> None:
     text = ("She is a famous singer.", "He was an actor.", "The mayor said no.", "The printer is a good one.")
-    said = person_word_counts(SentencePair(sentence, "", 0) for sentence in text)
-    assert {"singer", "actor", "mayor"} <= said.keys()
-    assert "printer" not in said
+    counts = person_word_counts(SentencePair(sentence, "", 0) for sentence in text)
+    assert {"singer", "actor", "mayor"} <= counts.keys()
+    assert "printer" not in counts
 
 
 def entry(source: str, *nouns: tuple[str, int], uses: int = 9) -> Entry:

@@ -57,7 +57,7 @@ def test_amounts_have_the_same_value() -> None:
 
 
 def test_letters_begin_by_gender() -> None:
-    said = dict(salutations())
-    assert said["Dear Ms. Miller,"] == said["Dear Mrs. Miller,"] == "Sehr geehrte Frau Miller,"
-    assert (said["Dear Mr Miller,"], said["Dear Anna,"]) == ("Sehr geehrter Herr Miller,", "Liebe Anna,")
-    assert (said["Dear Peter,"], said["Hi Peter, how are you?"]) == ("Lieber Peter,", "Hallo Peter, wie geht es dir?")
+    pairs = dict(salutations())
+    assert pairs["Dear Ms. Miller,"] == pairs["Dear Mrs. Miller,"] == "Sehr geehrte Frau Miller,"
+    assert (pairs["Dear Mr Miller,"], pairs["Dear Anna,"]) == ("Sehr geehrter Herr Miller,", "Liebe Anna,")
+    assert (pairs["Dear Peter,"], pairs["Hi Peter, how are you?"]) == ("Lieber Peter,", "Hallo Peter, wie geht es dir?")

@@ -121,9 +121,9 @@ def test_both_sides_say_the_same(
 
 def test_every_half_hour_occurs() -> None:
     """They share their frames with other times, so that the test above has read both sides."""
-    said = [english for english, _ in made("clock") if english.startswith("half past")]
-    assert len({english_minutes(english) for english in said}) == 12
-    assert len(said) > len(made("clock")) / 3
+    half_hours = [english for english, _ in made("clock") if english.startswith("half past")]
+    assert len({english_minutes(english) for english in half_hours}) == 12
+    assert len(half_hours) > len(made("clock")) / 3
 
 
 def test_decades_are_the_same() -> None:

@@ -80,9 +80,9 @@ def test_every_sentence_and_every_thing_is_used() -> None:
 
 
 def test_a_source_of_a_word_set_is_not_made() -> None:
-    asked = {item.source for item in read_word_set(HERE / "held-out-things.tsv")}
-    assert len(asked) == 50
-    assert asked.isdisjoint(SAID)
+    sources = {item.source for item in read_word_set(HERE / "held-out-things.tsv")}
+    assert len(sources) == 50
+    assert sources.isdisjoint(SAID)
 
 
 def test_a_sentence_does_not_speak_of_a_thing_twice() -> None:

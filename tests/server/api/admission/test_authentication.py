@@ -169,17 +169,17 @@ def test_work_on_scores_and_documents_may_wait_for_less(document_server: Running
         name = client.post("/v1/documents", json=document).json()["id"]
         place = f"/v1/documents/{name}/sentences"
         score = {"items": [{"source": item, "target": [item] * 20} for item in long[:2]], **pair}
-        asked = (
+        expected = (
             ("POST", "/v1/score", score),
             ("POST", place, {"sentences": long}),
             ("PUT", f"{place}/0", {"source": "We walk home."}),
         )
-        for method, path, body in asked:
+        for method, path, body in expected:
             late = client.request(method, path, json={**body, "timeout": 0.0001})
             assert (late.status_code, late.json()["error"]["type"]) == (504, "deadline_exceeded"), path
         begun = client.post("/v1/documents", json={"sentences": long, "wait": True, "timeout": 0.0001, **pair})
         assert (begun.status_code, begun.json()["state"]) in ((202, "queued"), (202, "running"))
-        for method, path, body in asked:
+        for method, path, body in expected:
             assert client.request(method, path, json={**body, "timeout": 50}).is_success, path
         assert client.get(f"/v1/documents/{name}").json()["sentences"][1]["source"] == long[0]
     until(lambda: document_server.sentences == 0, "every slot is free")

@@ -135,11 +135,11 @@ def test_odd_numbers_in_bodies(document_server: RunningServer) -> None:
 )
 def test_head_is_get_without_a_body(server: RunningServer, path: str) -> None:
     with server.client() as client:
-        asked, got = client.head(path), client.get(path)
-    assert (asked.status_code, asked.content) == (got.status_code, b"")
-    assert asked.headers["Content-Type"] == got.headers["Content-Type"]
+        head_answer, got = client.head(path), client.get(path)
+    assert (head_answer.status_code, head_answer.content) == (got.status_code, b"")
+    assert head_answer.headers["Content-Type"] == got.headers["Content-Type"]
     if path not in ("/metrics", "/nothing"):  # which say what changes
-        assert asked.headers["Content-Length"] == str(len(got.content))
+        assert head_answer.headers["Content-Length"] == str(len(got.content))
 
 
 def test_head_of_events_does_not_wait_for_any(document_server: RunningServer) -> None:
@@ -213,10 +213,10 @@ def test_a_server_that_all_may_reach_without_keys_says_so(tiny_artifact: Path, h
     with serving(tiny_artifact, "--host", host) as served:
         served.process.terminate()
         log = served.process.communicate()[1]
-    told = [line for line in log.splitlines() if "without API keys" in line]
-    assert len(told) == int(warns)
+    warnings = [line for line in log.splitlines() if "without API keys" in line]
+    assert len(warnings) == int(warns)
     if warns:
-        assert re.search(r"WARNING.*0\.0\.0\.0.*--api-keys", told[0])
+        assert re.search(r"WARNING.*0\.0\.0\.0.*--api-keys", warnings[0])
 
 
 def test_the_limit_of_open_files_is_never_lowered() -> None:

@@ -158,11 +158,11 @@ def test_a_document_says_the_terms(client: DeepLClient) -> None:
     ],
 )
 def test_glossaries_that_cannot_be_used_are_refused(client: DeepLClient, more: dict[str, Any], field: str) -> None:
-    asked: dict[str, Any] = {"target_lang": "DE", "source_lang": more.get("source_lang", "EN")}
-    asked["extra_body_parameters"] = {name: value for name, value in more.items() if name != "source_lang"}
+    parameters: dict[str, Any] = {"target_lang": "DE", "source_lang": more.get("source_lang", "EN")}
+    parameters["extra_body_parameters"] = {name: value for name, value in more.items() if name != "source_lang"}
     for call in (
-        lambda: client.translate_text("Yes.", **asked),
-        lambda: client.translate_document_upload(b"Yes.", filename="a.txt", **asked),
+        lambda: client.translate_text("Yes.", **parameters),
+        lambda: client.translate_document_upload(b"Yes.", filename="a.txt", **parameters),
     ):
         with pytest.raises(deepl.DeepLException, match=f"Bad request, message: .*'{field}'") as caught:
             call()
@@ -273,9 +273,9 @@ def test_glossaries_belong_to_their_key(tiny_artifact: Path) -> None:
                 other.get_glossary_entries,
                 other.delete_glossary,
                 other.get_multilingual_glossary,
-                lambda one, other=other: other.update_multilingual_glossary_name(one, "theirs"),  # type: ignore[misc]
-                lambda one, other=other: other.replace_multilingual_glossary_dictionary(  # type: ignore[misc]
-                    one, dictionary({"a": "b"})
+                lambda earlier, other=other: other.update_multilingual_glossary_name(earlier, "theirs"),  # type: ignore[misc]
+                lambda earlier, other=other: other.replace_multilingual_glossary_dictionary(  # type: ignore[misc]
+                    earlier, dictionary({"a": "b"})
                 ),
             ]
             for call in calls:

@@ -154,9 +154,9 @@ def test_a_document_of_another_format_and_a_damaged_one(client: DeepLClient, ser
 
 
 def test_what_changes_nothing_is_taken(client: DeepLClient, server: RunningServer) -> None:
-    asked: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "preserve_formatting": True}
+    parameters: dict[str, Any] = {"source_lang": "EN", "target_lang": "DE", "preserve_formatting": True}
     more = {"enable_beta_languages": True, "show_billed_characters": True}
-    result = client.translate_text("Yes.", **asked, formality="prefer_less", extra_body_parameters=more)
+    result = client.translate_text("Yes.", **parameters, formality="prefer_less", extra_body_parameters=more)
     assert not isinstance(result, list)
     assert result.text == direct(server, "Yes.")
 
@@ -187,11 +187,11 @@ def test_a_language_that_is_not_served_is_named_and_its_text_stays(client: DeepL
 
 def test_the_format_of_a_file_without_a_name_is_found(client: DeepLClient) -> None:
     page = io.BytesIO(b"<html><body><p>Where is the station?</p></body></html>")
-    asked: dict[str, Any] = {"target_lang": "DE", "source_lang": "EN"}
-    assert client.translate_document(page, io.BytesIO(), **asked, output_format="html").done
+    parameters: dict[str, Any] = {"target_lang": "DE", "source_lang": "EN"}
+    assert client.translate_document(page, io.BytesIO(), **parameters, output_format="html").done
     page.seek(0)
     with pytest.raises(deepl.DeepLException, match="'output_format'"):
-        client.translate_document_upload(page, **asked, output_format="txt")
+        client.translate_document_upload(page, **parameters, output_format="txt")
 
 
 def test_documents_that_are_not_there_or_not_ready(client: DeepLClient) -> None:

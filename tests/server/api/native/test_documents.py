@@ -117,8 +117,8 @@ def test_online_goes_on(documents: Documents) -> None:
 def test_online_from_nothing(documents: Documents) -> None:
     empty = documents.post(sentences=[], mode="online")
     answers = [documents.append(empty["id"], source, first_index=index) for index, source in enumerate(STORY)]
-    said = [translation for answer in answers for translation in translations(answer)]
-    assert said == translations(documents.post(sentences=STORY, mode="online"))
+    translated = [translation for answer in answers for translation in translations(answer)]
+    assert translated == translations(documents.post(sentences=STORY, mode="online"))
 
 
 def test_where_a_sentence_looks(documents: Documents) -> None:

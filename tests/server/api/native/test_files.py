@@ -28,16 +28,18 @@ def send(server: RunningServer, data: bytes, name: str, timeout: str | None = No
 
 
 def test_a_file_has_the_translation_of_its_text(server: RunningServer) -> None:
-    said = server.translate(TEXT, beam_size=server.state.settings.default_beam_size).json()["translations"][0]["text"]
+    translated = server.translate(TEXT, beam_size=server.state.settings.default_beam_size).json()["translations"][0][
+        "text"
+    ]
     plain = send(server, TEXT.encode(), "a b.txt")
-    assert (plain.status_code, plain.text) == (200, said)
+    assert (plain.status_code, plain.text) == (200, translated)
     assert plain.headers["content-type"].startswith("text/plain")
     assert plain.headers["content-disposition"] == "attachment; filename*=UTF-8''a%20b.de.txt"
     document, packed = docx.Document(), io.BytesIO()
     document.add_paragraph(TEXT)
     document.save(packed)
     answer = send(server, packed.getvalue(), "file")  # no ending: its content says what it is
-    assert docx.Document(io.BytesIO(answer.content)).paragraphs[0].text == said
+    assert docx.Document(io.BytesIO(answer.content)).paragraphs[0].text == translated
 
 
 def test_what_looks_wrong_is_counted_in_a_header(server: RunningServer) -> None:

@@ -126,16 +126,18 @@ def test_the_sentences_of_a_file_see_each_other_on_both_legs(
         source, target = name.split("-")
         copy_of(document_artifact, tmp_path / name, name=name, source_language=source, target_language=target)
     with ready(settings_for(tmp_path)) as server, server.client() as client:
-        said, gaps = list(SENTENCES), ["", "\n\n  ", " "]
+        translated_sentences, gaps = list(SENTENCES), ["", "\n\n  ", " "]
         for languages in ({"source": "de", "target": "en"}, {"source": "en", "target": "fr"}):
-            made = client.post("/v1/documents", json={"sentences": said, **languages, "mode": mode, "wait": True})
-            said = [sentence["translation"] for sentence in made.json()["sentences"]]
-        assert len(set(said)) == len(said)
+            made = client.post(
+                "/v1/documents", json={"sentences": translated_sentences, **languages, "mode": mode, "wait": True}
+            )
+            translated_sentences = [sentence["translation"] for sentence in made.json()["sentences"]]
+        assert len(set(translated_sentences)) == len(translated_sentences)
         file = {"file": ("book.txt", TEXT.encode())}
         done = client.post("/v1/files", data={**DE_FR, "mode": mode}, files=file)
         assert done.headers["X-Pivot"] == "en"
         assert done.headers["Content-Disposition"].endswith("book.fr.txt")
-        assert done.text == "".join(gap + item for gap, item in zip(gaps, said, strict=True)) + "\n"
+        assert done.text == "".join(gap + item for gap, item in zip(gaps, translated_sentences, strict=True)) + "\n"
         apart = server.translate(TEXT, **DE_FR).json()["translations"][0]["text"]
         assert done.text != apart, "the sentences saw nothing of each other"
 

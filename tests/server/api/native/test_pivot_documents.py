@@ -76,14 +76,14 @@ def test_sentences_are_appended_through_both_models(documents: Documents) -> Non
     """One after the other, two at once, and after all that was known of the document was forgotten."""
     expected = by_hand(documents, STORY, "online")
     name = documents.post(sentences=[], mode="online", **DE_FR)["id"]
-    said = [item for sentence in STORY[:3] for item in documents.append(name, sentence)["sentences"]]
-    said += documents.append(name, STORY[3:5], first_index=3)["sentences"]
+    appended = [item for sentence in STORY[:3] for item in documents.append(name, sentence)["sentences"]]
+    appended += documents.append(name, STORY[3:5], first_index=3)["sentences"]
     begun = documents.post(sentences=STORY[:5], mode="online", **DE_FR)["id"]
     again = documents.append(begun, STORY[5:])["sentences"]
-    said += documents.append(name, STORY[5:])["sentences"]
-    assert [item["translation"] for item in said] == expected
+    appended += documents.append(name, STORY[5:])["sentences"]
+    assert [item["translation"] for item in appended] == expected
     assert [item["translation"] for item in again] == expected[5:]
-    assert [item["source"] for item in said] == STORY
+    assert [item["source"] for item in appended] == STORY
     assert translations(documents.get(name)) == expected
     refused = documents.append(name, "Yes.", 409, first_index=3)
     assert "the next index is 8" in refused["error"]["message"]
@@ -134,19 +134,19 @@ def test_attention_weights_are_refused(documents: Documents) -> None:
 def test_events_tell_of_the_second_model_only(documents: Documents) -> None:
     expected = by_hand(documents, STORY)
     name = documents.post(202, sentences=STORY, wait=False, **DE_FR)["id"]
-    told: list[Any] = []
+    events: list[Any] = []
     with documents.client.stream("GET", f"/v1/documents/{name}/events") as answer:
         kind = ""
         for line in answer.iter_lines():
             if line.startswith("event: "):
                 kind = line.removeprefix("event: ")
             elif line.startswith("data: "):
-                told.append((kind, json.loads(line.removeprefix("data: "))))
-    sentences = {item["index"]: item for kind, item in told if kind == "sentence"}
+                events.append((kind, json.loads(line.removeprefix("data: "))))
+    sentences = {item["index"]: item for kind, item in events if kind == "sentence"}
     assert [sentences[index]["translation"] for index in range(len(STORY))] == expected
     assert [sentences[index]["source"] for index in range(len(STORY))] == STORY
-    assert all(item["translation"] == expected[item["index"]] for kind, item in told if kind == "translated")
-    assert told[-1][1]["state"] == "done"
+    assert all(item["translation"] == expected[item["index"]] for kind, item in events if kind == "translated")
+    assert events[-1][1]["state"] == "done"
 
 
 def test_limits_are_those_of_both(documents: Documents) -> None:

@@ -46,31 +46,33 @@ def translation(server: RunningServer, text: str, terms: Mapping[str, str] | Non
 
 
 def test_terms_are_translated_into_the_last_language(real: RunningServer) -> None:
-    free, told = translation(real, TEXT), translation(real, TEXT, TERMS)
-    assert [told["text"].count(term) for term in TERMS.values()] == [2, 1, 1, 0]
-    assert told["text"].count("\n\n  ") == 1
-    assert [sentence["source"] for sentence in told["sentences"]] == [item["source"] for item in free["sentences"]]
-    assert told["sentences"][2] == free["sentences"][2]
-    assert told["pivot"] == "en"
-    assert all(item["score"] < 0 for item in told["sentences"])
+    free, translated_text = translation(real, TEXT), translation(real, TEXT, TERMS)
+    assert [translated_text["text"].count(term) for term in TERMS.values()] == [2, 1, 1, 0]
+    assert translated_text["text"].count("\n\n  ") == 1
+    assert [sentence["source"] for sentence in translated_text["sentences"]] == [
+        item["source"] for item in free["sentences"]
+    ]
+    assert translated_text["sentences"][2] == free["sentences"][2]
+    assert translated_text["pivot"] == "en"
+    assert all(item["score"] < 0 for item in translated_text["sentences"])
 
 
 def test_what_says_the_terms_by_itself_stands(real: RunningServer) -> None:
     free = translation(real, TEXT)
-    said = re.findall(r"\w+", free["sentences"][0]["target"])[-1]
-    assert translation(real, TEXT, {"Bahnhof": said})["sentences"][0] == free["sentences"][0]
+    word = re.findall(r"\w+", free["sentences"][0]["target"])[-1]
+    assert translation(real, TEXT, {"Bahnhof": word})["sentences"][0] == free["sentences"][0]
 
 
 def test_words_are_kept(real: RunningServer) -> None:
-    told = translation(real, "Der Bahnhof von RingMT ist alt. RingMT", keep=["RingMT", "Bahnhof"])
-    assert told["text"].count("RingMT") == 2
-    assert told["text"].count("Bahnhof") == 1
+    translated_text = translation(real, "Der Bahnhof von RingMT ist alt. RingMT", keep=["RingMT", "Bahnhof"])
+    assert translated_text["text"].count("RingMT") == 2
+    assert translated_text["text"].count("Bahnhof") == 1
 
 
 def test_numbers_in_terms_are_no_changed_numbers(real: RunningServer) -> None:
-    told = translation(real, "Wo ist das Modell 2000?", {"Modell 2000": "Modele 2000"})
-    assert "Modele 2000" in told["text"]
-    assert told["flags"] == []
+    translated_text = translation(real, "Wo ist das Modell 2000?", {"Modell 2000": "Modele 2000"})
+    assert "Modele 2000" in translated_text["text"]
+    assert translated_text["flags"] == []
     assert "numbers_changed" in translation(real, "Wo ist das Modell 2000?", {"Modell 2000": "Modele 3000"})["flags"]
 
 
@@ -98,24 +100,24 @@ def test_deepl_s_glossaries_are_for_such_languages(client: DeepLClient, real: Ru
     pairs = {(pair.source_lang, pair.target_lang) for pair in client.get_glossary_languages()}
     assert pairs == {("de", "en"), ("de", "fr"), ("en", "fr")}
     glossary = client.create_glossary("ours", "DE", "FR", TERMS)
-    asked = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}
-    [said] = texts(client, [TEXT], asked)
-    assert said == translation(real, TEXT, TERMS)["text"]
-    assert [document(client, "a.txt", TEXT, asked).count(term) for term in TERMS.values()] == [2, 1, 1, 0]
+    parameters = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}
+    [word] = texts(client, [TEXT], parameters)
+    assert word == translation(real, TEXT, TERMS)["text"]
+    assert [document(client, "a.txt", TEXT, parameters).count(term) for term in TERMS.values()] == [2, 1, 1, 0]
     other = client.create_glossary("theirs", "DE", "EN", {"Bahnhof": "depot"})
     with pytest.raises(deepl.DeepLException, match="no dictionary from de to fr"):
-        texts(client, [TEXT], {**asked, "glossary": other.glossary_id})
+        texts(client, [TEXT], {**parameters, "glossary": other.glossary_id})
 
 
-def texts(client: DeepLClient, several: list[str], asked: dict[str, Any]) -> list[str]:
-    result = client.translate_text(several, **asked)
+def texts(client: DeepLClient, several: list[str], parameters: dict[str, Any]) -> list[str]:
+    result = client.translate_text(several, **parameters)
     assert isinstance(result, list)
     return [item.text for item in result]
 
 
-def document(client: DeepLClient, name: str, content: str, asked: dict[str, Any]) -> str:
+def document(client: DeepLClient, name: str, content: str, parameters: dict[str, Any]) -> str:
     out = io.BytesIO()
-    handle = client.translate_document_upload(content.encode(), filename=name, **asked)
+    handle = client.translate_document_upload(content.encode(), filename=name, **parameters)
     until(lambda: client.translate_document_get_status(handle).done, "the document is done")
     client.translate_document_download(handle, out)
     return out.getvalue().decode()
@@ -134,16 +136,16 @@ def test_tags_stand_round_terms_in_texts_and_files(
     client: DeepLClient, real: RunningServer, page: str, tagged: str
 ) -> None:
     glossary = client.create_glossary("ours", "DE", "FR", TERMS)
-    asked = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}
-    [said] = texts(client, [f"<p>{page}</p>"], {**asked, "tag_handling": "html"})
-    assert tagged in said
-    assert said.count("<") == page.count("<") + 2
-    assert document(client, "a.html", f"<p>{page}</p>", asked) == said
+    parameters = {"source_lang": "DE", "target_lang": "FR", "glossary": glossary}
+    [word] = texts(client, [f"<p>{page}</p>"], {**parameters, "tag_handling": "html"})
+    assert tagged in word
+    assert word.count("<") == page.count("<") + 2
+    assert document(client, "a.html", f"<p>{page}</p>", parameters) == word
 
 
 def test_a_file_of_several_sentences_says_terms_and_leaves_the_others(client: DeepLClient) -> None:
     glossary = client.create_glossary("ours", "DE", "FR", TERMS)
-    asked = {"source_lang": "DE", "target_lang": "FR"}
-    files = [document(client, "a.txt", TEXT, {**asked, **more}) for more in ({}, {"glossary": glossary})]
+    parameters = {"source_lang": "DE", "target_lang": "FR"}
+    files = [document(client, "a.txt", TEXT, {**parameters, **more}) for more in ({}, {"glossary": glossary})]
     assert files[0].split(". ")[-1] == files[1].split(". ")[-1]
     assert [files[1].count(term) for term in TERMS.values()] == [2, 1, 1, 0]

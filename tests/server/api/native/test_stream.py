@@ -84,24 +84,24 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, fields: dict[str, An
                 sentence["score"] = pytest.approx(sentence["score"], abs=1e-3)
     assert answer == plain
     # What was told last of every sentence, in its place among the gaps, is the answer's text.
-    last = {(told["text"], told["sentence"]): told for _, told in events[1:-1]}
-    assert all(told["done"] for told in last.values())
+    last = {(event["text"], event["sentence"]): event for _, event in events[1:-1]}
+    assert all(event["done"] for event in last.values())
     for number, (cut, translation) in enumerate(zip(events[0][1]["texts"], answer["translations"], strict=True)):
         source = texts if isinstance(texts, str) else texts[number]
         assert "".join(segment["text"] for segment in cut["segments"]) == source
-        told = [
+        event = [
             last[number, item["sentence"]]["target"] if "sentence" in item else item["text"] for item in cut["segments"]
         ]
-        assert "".join(told) == translation["text"]
+        assert "".join(event) == translation["text"]
 
 
 def test_beginnings_come_while_it_is_decoded_and_grow(server: RunningServer) -> None:
-    told = [data for name, data in stream(server, text=list(SENTENCES), beam_size=1) if name == "beginning"]
+    event = [data for name, data in stream(server, text=list(SENTENCES), beam_size=1) if name == "beginning"]
     for number in range(len(SENTENCES)):
-        mine = [translation for translation in told if translation["text"] == number]
+        mine = [translation for translation in event if translation["text"] == number]
         assert all(b["target"].startswith(a["target"]) for a, b in pairwise(mine))
         assert [item["done"] for item in mine] == [False] * (len(mine) - 1) + [True]
-    assert len(told) > 2 * len(SENTENCES)
+    assert len(event) > 2 * len(SENTENCES)
 
 
 def test_accept_asks_for_the_same(server: RunningServer) -> None:

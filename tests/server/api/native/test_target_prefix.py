@@ -43,9 +43,9 @@ def test_every_text_has_its_prefix_and_only_the_first_sentence_begins_with_it(se
 def test_a_stream_shows_it_at_once_and_ends_in_the_plain_answer(server: RunningServer) -> None:
     prefix = "Sie verkauft {name"
     events = stream(server, text=TEXT, target_prefix=prefix)
-    told = [data["target"] for name, data in events if name == "beginning"]
-    assert told
-    assert all(target.startswith(prefix) for target in told)
+    beginnings = [data["target"] for name, data in events if name == "beginning"]
+    assert beginnings
+    assert all(target.startswith(prefix) for target in beginnings)
     assert events[-1][1]["translations"][0]["text"] == translated(server, target_prefix=prefix)[0]["text"]
 
 

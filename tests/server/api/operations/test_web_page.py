@@ -165,10 +165,10 @@ def test_what_the_word_of_a_chosen_piece_comes_from(browser: Browser, bundled_se
     page.page.locator("#count").hover()
     expect(origin).to_be_empty()
     page.page.focus("#output")
-    told = []
+    received = []
     for _ in range(pieces.count()):
         page.page.keyboard.press("ArrowRight")
-        told.append(origin.text_content())
+        received.append(origin.text_content())
     pairs = [
         "Ja \u2190 Yes",
         "Das \u2190 The",
@@ -177,8 +177,8 @@ def test_what_the_word_of_a_chosen_piece_comes_from(browser: Browser, bundled_se
         "sehr \u2190 very",
         "alt \u2190 old",
     ]
-    assert [text for text in dict.fromkeys(told) if text] == pairs
-    assert told[-1] == "", "a full stop is no word"
+    assert [text for text in dict.fromkeys(received) if text] == pairs
+    assert received[-1] == "", "a full stop is no word"
     page.page.fill("#input", "")
     expect(origin).to_be_empty()
     assert page.complaints == []
@@ -224,8 +224,8 @@ def test_languages_that_two_models_translate(browser: Browser, many: RunningServ
     expect(page.page.locator("#status")).to_contain_text("ms, through English")
     answer = many.translate(text, **pair).json()["translations"][0]
     assert page.page.locator("#output").text_content() == answer["text"]
-    told = [sentence["target"] for sentence in answer["sentences"]]
-    assert page.page.locator("#output span").all_text_contents() == told
+    received = [sentence["target"] for sentence in answer["sentences"]]
+    assert page.page.locator("#output span").all_text_contents() == received
     expect(page.page.locator("#alternatives")).to_be_hidden()
     page.page.click("#tab-document")
     page.page.fill("#document-input", text)
@@ -233,8 +233,8 @@ def test_languages_that_two_models_translate(browser: Browser, many: RunningServ
     expect(page.page.locator("#context-note")).to_contain_text("Two models translated this, through English")
     body = {"text": text, **pair, "wait": True}
     made = httpx.post(f"{many.url}/v1/documents", json=body, timeout=PATIENCE).json()
-    said = [sentence["translation"] for sentence in made["sentences"]]
-    assert page.page.locator("#sentences .translation").all_text_contents() == said
+    document_translations = [sentence["translation"] for sentence in made["sentences"]]
+    assert page.page.locator("#sentences .translation").all_text_contents() == document_translations
     page.page.click("#sentences li >> nth=1")
     expect(page.page.locator("#context-note")).to_contain_text("each looked at sentences of its own")
     page.page.click("#tab-text")

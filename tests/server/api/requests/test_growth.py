@@ -195,7 +195,9 @@ def test_names_of_files() -> None:
     assert_linear(lambda text: (attachment(text), attachment_for_old_clients(text)), tokens, ordinary=None)
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.body_model is not None], ids=lambda one: one.path)
+@pytest.mark.parametrize(
+    "route", [route for route in ROUTES if route.body_model is not None], ids=lambda entry: entry.path
+)
 def test_validation(route: ApiRoute) -> None:
     """Of thousands of errors as of one: every unit of a list or an object is an error of its own."""
     fields = list(route.body_model.model_fields) if route.body_model is not None else []

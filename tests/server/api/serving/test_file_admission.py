@@ -96,7 +96,7 @@ def test_a_hundred_files_of_one_key_delay_no_other_key(tiny_artifact: Path) -> N
     with shared(tiny_artifact) as both:
         crowd, other = both.deepl("crowd"), both.deepl("other")
         with both.http("other") as http:
-            said = http.post("/v1/translate", json={"text": TEXT, **FORM}).json()["translations"][0]["text"]
+            translated = http.post("/v1/translate", json={"text": TEXT, **FORM}).json()["translations"][0]["text"]
             both.hold()
             many = [send(crowd, f"{TEXT} {number}.") for number in range(100)]
             assert both.in_work("crowd") == 100
@@ -106,12 +106,12 @@ def test_a_hundred_files_of_one_key_delay_no_other_key(tiny_artifact: Path) -> N
             late = send(other)
             until(lambda: other.translate_document_get_status(late).status.value == "translating", "it is its turn")
             both.go_on()
-            assert fetched(other, late) == said
+            assert fetched(other, late) == translated
             states = [crowd.translate_document_get_status(item).status.value for item in many]
             assert "queued" in states, "it did not wait for the others"
             assert http.post("/v1/translate", json={"text": TEXT, **FORM}).status_code == 200
             answer = http.post("/v1/files", data=FORM, files={"file": ("a.txt", TEXT.encode())})
-            assert (answer.status_code, answer.text) == (200, said)
+            assert (answer.status_code, answer.text) == (200, translated)
         for handle in many:
             assert fetched(crowd, handle)
         both.nothing_is_left()

@@ -42,7 +42,7 @@ class Models(RuleBasedStateMachine):
     """`served` is the dictionary: name -> which of two weights."""
 
     artifacts: tuple[Path, Path]
-    said: tuple[str, str]
+    translations: tuple[str, str]
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Models(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(sorted(self.served)))
         translator = self.models[name]
         translator.users.acquire()
-        self.begun.append(Began(translator, self.ask(translator), self.said[self.served[name]]))
+        self.begun.append(Began(translator, self.ask(translator), self.translations[self.served[name]]))
 
     def ask(self, translator: Translator) -> "Future[SentenceResult]":
         [ids] = translator.plan(TEXT).source_ids
@@ -134,13 +134,13 @@ class Models(RuleBasedStateMachine):
 
 def test_any_order(pairs: dict[str, Path]) -> None:
     Models.artifacts = (pairs["en-de"], pairs["en-fr"])
-    said = []
+    translations = []
     for artifact in Models.artifacts:
         translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
-        said.append(translator.submit_text(TEXT, translator.options(beam_size=2)).wait().text)
+        translations.append(translator.submit_text(TEXT, translator.options(beam_size=2)).wait().text)
         translator.stop(timeout=0)
-    Models.said = (said[0], said[1])
-    assert said[0] != said[1]
+    Models.translations = (translations[0], translations[1])
+    assert translations[0] != translations[1]
     run_state_machine_as_test(
         Models,
         settings=settings(

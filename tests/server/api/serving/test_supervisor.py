@@ -90,11 +90,11 @@ def test_a_sick_model_answers_for_itself_and_comes_back(
     fault = Fault({"en-de"}, kind)
     with sick(models, fault) as server, ThreadPoolExecutor(8) as pool:
         before = ask(server, "de-en").json()["translations"]
-        asked = [pool.submit(ask, server, "en-de") for _ in range(4)]
+        waiting = [pool.submit(ask, server, "en-de") for _ in range(4)]
         body = {"items": [{"source": "Yes.", "target": "Ja."}], "source": "en", "target": "de"}
-        asked.append(pool.submit(lambda: httpx.post(f"{server.url}/v1/score", json=body, timeout=PATIENCE)))
+        waiting.append(pool.submit(lambda: httpx.post(f"{server.url}/v1/score", json=body, timeout=PATIENCE)))
         # Those in flight are answered, long before their deadline: the hung thread still hangs.
-        for answer in asked:
+        for answer in waiting:
             error = answer.result(PATIENCE)
             assert error.status_code == 503, error.text
             assert error.json()["error"]["type"] == "not_ready"
@@ -189,9 +189,9 @@ def test_the_process_is_at_fault_when_no_model_is_left(models: Path, monkeypatch
         assert {answer.status_code for answer in pool.map(lambda name: ask(server, name), ("en-de", "de-en"))} == {503}
         until(lambda: probes(server)[1] == 503, "no model is well")
         until(lambda: probes(server) == (503, 503), "a restart of the process is all that is left")
-        told = httpx.get(f"{server.url}/livez", timeout=PATIENCE).json()["error"]["message"]
-        assert "model 'en-de'" in told
-        assert "model 'de-en'" in told
+        message = httpx.get(f"{server.url}/livez", timeout=PATIENCE).json()["error"]["message"]
+        assert "model 'en-de'" in message
+        assert "model 'de-en'" in message
         settings = httpx.get(f"{server.url}/frontend/settings", timeout=PATIENCE)
         assert settings.status_code == 503
         fault.names.clear()

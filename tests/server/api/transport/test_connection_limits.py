@@ -172,10 +172,10 @@ def test_answers_that_are_not_read_are_bounded_together(small: RunningServer, mo
 def test_a_client_that_reads_slowly_has_its_answer(small: RunningServer) -> None:
     with connected(small) as client:
         client.sendall((ASK % b"/docs/swagger-ui-bundle.js").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        told = b""
+        received = b""
         while block := client.recv(8192):
-            told += block
-    head, _, body = told.partition(b"\r\n\r\n")
+            received += block
+    head, _, body = received.partition(b"\r\n\r\n")
     assert b"content-length: %d\r\n" % len(body) in head + b"\r\n"
 
 
@@ -201,10 +201,10 @@ def test_a_head_that_is_too_large_is_refused_however_it_comes(small: RunningServ
                 client.sendall(sent[start : start + step])
         except (ConnectionResetError, BrokenPipeError):
             pass
-        told = rest_of(client)
-    assert told[:13] in (b"HTTP/1.1 431 ", b"")  # a client that is still writing may lose the answer
-    assert step < len(sent) or told
-    assert b'"ok"' not in told
+        received = rest_of(client)
+    assert received[:13] in (b"HTTP/1.1 431 ", b"")  # a client that is still writing may lose the answer
+    assert step < len(sent) or received
+    assert b'"ok"' not in received
 
 
 @pytest.mark.parametrize(

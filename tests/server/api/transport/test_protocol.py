@@ -22,13 +22,13 @@ def connected(server: RunningServer) -> Iterator[socket.socket]:
 
 def rest_of(connected: socket.socket) -> bytes:
     """What the server says before it closes the connection."""
-    told = b""
+    received = b""
     try:
         while block := connected.recv(65536):
-            told += block
+            received += block
     except ConnectionResetError:
         pass
-    return told
+    return received
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,14 @@ def rest_of(connected: socket.socket) -> bytes:
     ],
 )
 def test_a_head_that_is_never_complete_ends(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch, sent: bytes, told: bytes
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch, sent: bytes, received: bytes
 ) -> None:
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.2)
     monkeypatch.setattr(server.uvicorn.config, "timeout_keep_alive", 1)
     with connected(server) as client:
         client.sendall(sent)
         answer = rest_of(client)
-    assert told in answer
+    assert received in answer
     assert (answer == b"") == (sent == b"")
 
 
