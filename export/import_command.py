@@ -109,14 +109,17 @@ def import_packages(args: argparse.Namespace) -> int:
             continue
         other = newest.get(package.languages)
         if other is not None:
-            older = min(other, package, key=lambda each: each.age)
-            print(f"ringmt: left out: {older.path}, of which there is a newer version", file=sys.stderr)
+            older = other if package.age > other.age else package
+            print(
+                f"ringmt: left out: {older.path}, for whose languages there is a newer package, or one as new",
+                file=sys.stderr,
+            )
         if other is None or package.age > other.age:
             newest[package.languages] = package
     for (source, target), package in newest.items():
-        one = argparse.Namespace(**{**vars(args), "path": package.path, "out": args.out / f"{source}-{target}"})
+        of_package = argparse.Namespace(**{**vars(args), "path": package.path, "out": args.out / f"{source}-{target}"})
         try:
-            convert(one)
+            convert(of_package)
         except (ImportRefused, ConfigError, ParityError) as error:
             failed += 1
             print(f"ringmt: left out: {error}", file=sys.stderr)

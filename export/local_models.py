@@ -51,7 +51,7 @@ def places(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
 
 def find_local_models(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[LocalModel]:
     """The models that `ringmt import` has a format for, in the order of their places."""
-    found: dict[Path, LocalModel] = {}
+    models: dict[Path, LocalModel] = {}
     for place in places(os.environ if environment is None else environment, home or Path.home()):
         if not place.is_dir():
             continue
@@ -60,8 +60,8 @@ def find_local_models(environment: Mapping[str, str] | None = None, home: Path |
                 model = described(folder)
             except (ImportRefused, OSError):
                 continue  # a folder of something else
-            found.setdefault(folder.resolve(), model)
-    return list(found.values())
+            models.setdefault(folder.resolve(), model)
+    return list(models.values())
 
 
 def described(folder: Path) -> LocalModel:

@@ -67,8 +67,8 @@ def test_the_command_lists_them(
         monkeypatch.delenv(name, raising=False)
     parser = argparse.ArgumentParser()
     models_command.add_arguments(parser)
-    for place, said in ((home, "ringmt import argos "), (home / "none", "no models of other programs here")):
+    for place, shown in ((home, "ringmt import argos "), (home / "none", "no models of other programs here")):
         monkeypatch.setenv("HOME", str(place))
         assert models_command.run(parser.parse_args([])) == 0
-        assert said in capsys.readouterr().out
+        assert shown in capsys.readouterr().out
     assert "models" in COMMANDS

@@ -111,7 +111,7 @@ def wanted_parts(archive: zipfile.ZipFile, path: Path) -> Iterator[tuple[zipfile
     if not roots:
         raise ImportRefused(f"{path} has no {METADATA}: it is no package of Argos")
     root = min(roots, key=lambda folder: len(folder.parts))
-    found: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    parts: dict[PurePosixPath, zipfile.ZipInfo] = {}
     for info in infos:
         whole = PurePosixPath(info.filename)
         if not whole.is_relative_to(root):
@@ -120,13 +120,13 @@ def wanted_parts(archive: zipfile.ZipFile, path: Path) -> Iterator[tuple[zipfile
         is_of_model = len(name.parts) == 2 and name.parts[0] == MODEL
         if ".." in name.parts or not (is_of_model or str(name) in WANTED):
             continue
-        if name in found:
+        if name in parts:
             raise ImportRefused(f"{path} has two files {name}: it is damaged")
-        found[name] = info
-    total, most = sum(info.file_size for info in found.values()), path.stat().st_size * MAX_GROWTH
-    if len(found) > MAX_FILES or total > max(most, MIN_UNPACKED_BYTES):
-        raise ImportRefused(f"{path} would unpack to {len(found)} files of {total:,} bytes: it is no package of Argos")
-    if found[PurePosixPath(METADATA)].file_size > MAX_METADATA_BYTES:
+        parts[name] = info
+    total, most = sum(info.file_size for info in parts.values()), path.stat().st_size * MAX_GROWTH
+    if len(parts) > MAX_FILES or total > max(most, MIN_UNPACKED_BYTES):
+        raise ImportRefused(f"{path} would unpack to {len(parts)} files of {total:,} bytes: it is no package of Argos")
+    if parts[PurePosixPath(METADATA)].file_size > MAX_METADATA_BYTES:
         raise ImportRefused(f"{path}: its {METADATA} is larger than {MAX_METADATA_BYTES:,} bytes")
-    for name, info in found.items():
+    for name, info in parts.items():
         yield info, name

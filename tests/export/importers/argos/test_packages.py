@@ -47,10 +47,10 @@ def test_a_folder_of_packages_becomes_artifacts_and_is_served(
     (folder / "translate-en_sq" / "model" / "model.bin").touch()
     (folder / "translate-en_sq" / "bpe.model").touch()
     assert run(folder, out) == 1
-    told = capsys.readouterr().err
-    assert "translate-en_de-1_0, of which there is a newer version" in told
-    assert "is a package of the type 'sbd', not for translation" in told
-    assert "translate-en_sq/bpe.model has codes of subword-nmt" in told
+    errors = capsys.readouterr().err
+    assert "translate-en_de-1_0, for whose languages there is a newer package" in errors
+    assert "is a package of the type 'sbd', not for translation" in errors
+    assert "translate-en_sq/bpe.model has codes of subword-nmt" in errors
     assert {name: path.name for name, path in find_models([out]).items()} == {"en-de": "en-de", "de-pt-BR": "de-pt-BR"}
     manifest = Artifact.load(out / "en-de").manifest
     assert (manifest.source_eos, manifest.length_penalty, manifest.order) == (False, 0.2, None)
@@ -91,7 +91,7 @@ def test_only_what_an_import_needs_is_unpacked(tmp_path: Path) -> None:
         "translate/metadata.json": METADATA, "translate/model/model.bin": b"weights", "translate/README.md": b"by them",
         "translate/sentencepiece.model": b"pieces", "translate/stanza/zh/large.pt": b"not needed",
         "translate/stanza/metadata.json": b"another's", "translate/model/../../evil": b"out", "elsewhere": b"out",
-        "translate/model/below/deep": b"not needed", "/etc/absolute": b"out",
+        "translate/model/..": b"out", "translate/model/below/deep": b"not needed", "/etc/absolute": b"out",
     }  # fmt: skip
     path, scratch = tmp_path / "a.argosmodel", tmp_path / "scratch"
     path.write_bytes(packed(parts))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sentencepiece
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -152,20 +153,20 @@ def test_what_is_no_model_is_refused_with_the_reason(data: bytes, message: str) 
 
 
 def test_names_of_older_revisions_become_todays() -> None:
-    one: NDArray[Any] = np.zeros(1, np.float32)
+    weight: NDArray[Any] = np.zeros(1, np.float32)
     flag: NDArray[Any] = np.array(0, np.int8)
     old = [
         "transformer/encoder/w_embs:0", "transformer/encoder/layer_0/multi_head/conv1d/kernel:0",
         "transformer/decoder/layer_0/masked_multi_head/LayerNorm/gamma:0", "transformer/decoder/dense/bias:0",
         "transformer/decoder/layer_0/multi_head/conv1d_2/kernel:0",
     ]  # fmt: skip
-    assert list(renamed(parsed(written(1, [(name, 0, one) for name in old]))).stored) == [
+    assert list(renamed(parsed(written(1, [(name, 0, weight) for name in old]))).stored) == [
         "encoder/embeddings_0/weight", "encoder/layer_0/self_attention/linear_0/weight",
         "decoder/layer_0/self_attention/layer_norm/gamma", "decoder/projection/bias",
         "decoder/layer_0/attention/linear_2/weight",
     ]  # fmt: skip
     older: list[Variable] = [
-        ("encoder/embeddings/weight", 0, one),
+        ("encoder/embeddings/weight", 0, weight),
         ("encoder/embeddings/multiply_by_sqrt_depth", 1, flag),
     ]
     root = renamed(parsed(written(4, [*older, ("pre_norm", 1, flag)], revision=3)))
@@ -272,6 +273,19 @@ def test_the_head_that_was_trained_to_align_is_taken(opened: ModelFolder) -> Non
     assert head(0, 1) == AlignmentHead(1, 1)
     assert head(-1, 0) == head(1, HEADS) == AlignmentHead(LAYERS, None)
     assert head(5, 1) is None
+
+
+def test_one_matrix_with_two_tables_of_positions_becomes_two(tmp_path: Path) -> None:
+    write_model(tmp_path / "model", Shape(tied=True))
+    opened = open_folder(tmp_path / "model")
+    assert imported(opened).source_embedding == "shared"
+    table = 2 * opened.variables.weight("encoder/position_encodings/encodings")
+    other = changed(opened, encoder__position_encodings__encodings=table)
+    model = load_ctranslate2(other, "de", tmp_path, None, 64, None).model
+    assert model.source_embedding is not None
+    assert model.source_embedding.positions is not None
+    np.testing.assert_array_equal(model.source_embedding.positions.detach().numpy(), table)
+    assert torch.equal(model.source_embedding.weight, model.embedding.weight)
 
 
 def test_ids_of_the_source_follow_those_of_the_target() -> None:
