@@ -3,7 +3,6 @@ the server; it is imported at the first request."""
 
 import asyncio
 import logging
-import time
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from pydantic import BaseModel
 from server.api.admission.admitted_request import AdmittedRequest
 from server.api.mcp.errors import advice_of, failure_of
 from server.api.mcp.instructions import INSTRUCTIONS
+from server.api.mcp.route import ANSWER_SECONDS
 from server.api.mcp.tools import TOOLS, Tool
 from server.api.requests.deadline import before
 from server.api.requests.errors import printable
@@ -30,8 +30,6 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages have parts o
 
 UNLIMITED = 2**62
 """Bytes of a body: the route has limited it."""
-EARLIER = 0.05
-"""The part of the remaining time by which a tool's call ends before its request, so that its error is answered."""
 Context = ServerRequestContext[Any, Request]
 
 
@@ -45,8 +43,7 @@ async def call_tool(context: Context, params: types.CallToolRequestParams) -> ty
     admitted, tool = _admitted(context), TOOLS.get(params.name)
     if tool is None:
         raise MCPError(types.INVALID_PARAMS, printable(f"unknown tool '{params.name}': {nearest(params.name, TOOLS)}"))
-    now = time.monotonic()
-    admitted.limit_deadline((1 - EARLIER) * (admitted.deadline - now))
+    admitted.deadline -= ANSWER_SECONDS
     try:
         result = await before(admitted.deadline, tool.run(params.arguments or {}, admitted))
     except Exception as error:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request, Response
 
-from server.api.admission.admitted_request import Admitted
+from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.mcp.errors import MCP
 from server.api.requests.body import BodyLimit, ReadRequest, check_json, parse, parsed_apart, read_body
@@ -24,6 +24,8 @@ from server.runtime.dedicated_thread import in_dedicated_thread
 
 PATH = "/mcp"
 PACKAGE = "mcp"
+ANSWER_SECONDS = 1.0
+"""By which a request may last longer than the call of a tool, so that a passed deadline is an error of the tool."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _exchange: ModuleType | None = None
@@ -41,6 +43,8 @@ class McpRoute(ApiRoute):
         check_json(request)
         body = await read_body(request, held, limit)
         await parsed_apart(body, check_message, body)
+        admitted: AdmittedRequest = request.state.admitted
+        admitted.deadline += ANSWER_SECONDS
         return ReadRequest.of_bytes(request, bytes(body))
 
 

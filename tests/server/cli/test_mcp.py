@@ -1,6 +1,7 @@
 """`ringmt mcp` as a process: the SDK's own client starts it, as desktop clients do."""
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -25,7 +26,7 @@ LONG = " ".join(f"{SENTENCES[number % 8][:-1]} {number}." for number in range(20
 def test_a_client_starts_it_and_ends_it(tiny_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys of the environment are for clients over HTTP. The process ends by itself when its input ends."""
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", PATIENCE)
-    command = f'"$@"; echo $? > {tmp_path}/status'
+    command = f'{{ "$@"; echo $? > {tmp_path}/status; }} | tee {tmp_path}/wire'
     ringmt = [sys.executable, "-m", "server.cli", "mcp", "--models", str(tiny_artifact)]
     engine = ["--precision", "fp32", "--num-workers", "1", "--slots", "2"]
     keys = {"RINGMT_API_KEYS": new_key("client", ["translate"])[1]}
@@ -50,6 +51,9 @@ def test_a_client_starts_it_and_ends_it(tiny_artifact: Path, tmp_path: Path, mon
     asyncio.run(use())
     assert (tmp_path / "status").read_text() == "0\n"
     assert (tmp_path / "errors").read_text() == ""
+    lines = (tmp_path / "wire").read_text().splitlines()
+    assert len(lines) >= 5
+    assert {json.loads(line)["jsonrpc"] for line in lines} == {"2.0"}
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ SCOPES = {
         /v2/glossaries/{glossary_id} /v2/glossaries/{glossary_id}/entries /v3/glossaries /v3/glossaries/{glossary_id}
         /v3/glossaries/{glossary_id}/entries /v3/glossaries/{glossary_id}/dictionaries
         /deeplx/translate /imme /kiss /mtran/translate /mtran/translate/batch /nllb/translate /nllb/translator
-        /nllb/api/v4/translator /listPairs /api/translate/content /api/generate /api/chat /api/tags""",
+        /nllb/api/v4/translator /listPairs /api/translate/content /api/generate /api/chat /api/tags
+        /mcp""",
 }
 """Every route, by who may use it: a route that is new or that changes must be written here, too."""
 

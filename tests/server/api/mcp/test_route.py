@@ -157,7 +157,7 @@ def test_a_call_that_the_client_cancels_ends(server: RunningServer) -> None:
     async def use(client: Client) -> bool:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(client.call_tool, "translate", {"text": LONG, "target": "de"})
+                tasks.start_soon(client.call_tool, "translate", {"text": LONG, "target": "de", "source": "en"})
                 await asyncio.to_thread(until, lambda: server.sentences > 0, "it is translated")
                 scope.cancel()
         await asyncio.to_thread(until, lambda: server.sentences == 0, "its sentences are cancelled")

@@ -54,6 +54,14 @@ def test_a_file_is_translated_after_its_request(server: RunningServer) -> None:
         assert result.headers.get(name) == now.headers.get(name)
 
 
+def test_a_file_without_sentences_is_whole_when_it_is_done(server: RunningServer) -> None:
+    """A PO file whose messages all have a translation."""
+    files = {"file": ("a.po", b'msgid "Yes."\nmsgstr "Ja."\n')}
+    later = httpx.post(f"{server.url}{PATH}", files=files, data=FORM, headers=LATER, timeout=PATIENCE)
+    status = polled(server, later.headers["Location"])
+    assert (status["state"], status["sentences"], status["fraction"]) == ("done", 0, 1)
+
+
 def test_the_link_of_a_file_has_it_when_it_is_translated(server: RunningServer) -> None:
     later = send(server, LONG, LATER, "/translate_file")
     assert later.status_code == 202
