@@ -18,7 +18,7 @@ from server.api.mcp import route
 from server.api.mcp.errors import REFUSED
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, until
-from tests.server.api.mcp.conftest import ERAS, JSON, Locked, call, post, text_of, translating, with_client
+from tests.server.api.mcp.conftest import CALL, ERAS, JSON, Locked, call, post, text_of, translating, with_client
 
 LONG = " ".join(f"{SENTENCES[number % 8][:-1]} {number}." for number in range(400))
 """A text that takes seconds: all sentences differ."""
@@ -166,8 +166,10 @@ def test_a_call_that_the_client_cancels_ends(server: RunningServer) -> None:
     assert with_client(server, use)
 
 
-def test_the_deadline_is_an_error_of_the_tool(server: RunningServer) -> None:
-    answer = post(server, translating(LONG), **{"X-Request-Timeout": "0.3"})
+@pytest.mark.parametrize("name", ["translate", "translate_document"])
+def test_the_deadline_is_an_error_of_the_tool(server: RunningServer, name: str) -> None:
+    arguments = {"text": LONG, "source": "en", "target": "de"}
+    answer = post(server, CALL | {"params": {"name": name, "arguments": arguments}}, **{"X-Request-Timeout": "0.3"})
     assert answer.status_code == 200
     assert answer.json()["result"]["isError"] is True
     assert "did not finish" in answer.json()["result"]["content"][0]["text"]

@@ -13,7 +13,7 @@ COUNTS = st.integers(0, 10**6)
 REPORTS = st.lists(st.tuples(COUNTS, COUNTS, st.sampled_from([0.0, 1e-6, 0.5, 3600.0])), max_size=20)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(REPORTS)
 def test_the_fraction_never_falls_and_the_estimate_is_finite(reports: list[tuple[int, int, float]]) -> None:
     now, progress, last = 100.0, FileProgress(), 0.0
@@ -32,7 +32,7 @@ def test_the_fraction_never_falls_and_the_estimate_is_finite(reports: list[tuple
     assert (progress.fraction, progress.seconds_left, progress.done) == (1, 0, progress.total)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 500), st.integers(1, 200), st.floats(0.01, 100, allow_subnormal=False))
 def test_at_an_even_speed_the_estimate_is_right(total: int, batch: int, seconds: float) -> None:
     now, progress = 0.0, FileProgress()
