@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from server.documents.attention_weights import attention_weights, largest, weights_by_sentence
@@ -161,25 +162,25 @@ def _planned(text: str, translator: Translator) -> PlannedSentence:
 def _call_when_done(
     translator: Translator, sentence: Sentence, requests: Sequence[SentenceRequest], on_sentence: OnSentence
 ) -> None:
-    """Call `on_sentence` when the requests for all parts of the sentence have succeeded."""
-    num_missing = len(requests)
-
-    def translation() -> str:
-        best = [request.future.result().hypotheses[0] for request in requests]
-        return joined(sentence, translator.target_pieces.decode(hypothesis.ids for hypothesis in best), translator)
-
+    """Call `on_sentence` when the requests for all parts of the sentence have succeeded. A future keeps its callbacks:
+    they refer to no request, so that requests and the states that these see are freed at once."""
+    targets: list[tuple[int, ...] | None] = [None] * len(requests)
     lock = threading.Lock()
 
-    def part_done(future: "Future[SentenceResult]") -> None:
-        nonlocal num_missing
+    def translation() -> str:
+        return joined(sentence, translator.target_pieces.decode(ids or () for ids in targets), translator)
+
+    def part_done(number: int, future: "Future[SentenceResult]") -> None:
+        if future.exception() is not None:
+            return
         with lock:
-            num_missing -= 1
-            is_whole = not num_missing
-        if is_whole and all(request.future.exception() is None for request in requests):
+            targets[number] = future.result().hypotheses[0].ids
+            is_whole = None not in targets
+        if is_whole:
             on_sentence(sentence.index, translation)
 
-    for request in requests:
-        request.future.add_done_callback(part_done)
+    for number, request in enumerate(requests):
+        request.future.add_done_callback(partial(part_done, number))
 
 
 async def _with_attention(
