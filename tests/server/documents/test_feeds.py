@@ -127,35 +127,79 @@ def test_whoever_comes_back_misses_nothing_and_hears_nothing_twice(seed: int) ->
     run(all_know_everything(seed))
 
 
-@pytest.mark.parametrize("fault", ["the log forgets silently", "the poll sees nothing", "places are rounded up"])
-def test_the_property_notices(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.server.documents.test_feeds.PATIENCE", 1.0)
-    if fault == "the log forgets silently":
-        since = Feed.since
+async def a_slow_listener_knows_everything(seconds: float) -> None:
+    """It reads one update, twelve sentences are stored by another process, and it reads on; then it comes back after
+    every event."""
+    store = MemoryStore()
+    kept = document(num_sentences=12, num_pending=12)
+    store.create(kept, [sentence(index) for index in range(12)])
+    hub, known = Feeds(store, ProgressBroker(), lambda name: False), dict[int, str | None]()
+    async with contextlib.aclosing(hub.updates("first", FIRST_CHANGE, time.monotonic() + seconds, seconds)) as updates:
+        await anext(updates)
+        feed = hub._feeds["first"]
+        for index in range(12):
+            state = "done" if index == 11 else "running"
+            kept = dataclasses.replace(kept, version=index + 2, num_pending=11 - index, state=state)  # type: ignore[arg-type]
+            store.update(kept, index + 1, [dataclasses.replace(sentence(index), translation=f"{index}")])
+            give_up = time.monotonic() + seconds
+            while feed.place != ChangePlace(index + 2, LAST_POSITION) and time.monotonic() < give_up:
+                await asyncio.sleep(0.001)
+        async for update in updates:
+            if update is not None and isinstance(update.content, Sentence):
+                known[update.content.index] = update.content.translation
+    assert known == {index: f"{index}" for index in range(12)}
 
-        def forgetful(feed: Feed, number: int) -> list[Update]:
-            return since(feed, max(number, feed.end - len(feed._log))) or []
 
-        monkeypatch.setattr(Feed, "since", forgetful)
-    elif fault == "the poll sees nothing":
-        monkeypatch.setattr(MemoryStore, "versions", lambda store, names: dict.fromkeys(names, 1))
-    else:
-        changes = MemoryStore.changes
+async def who_comes_back_after_every_event_knows_everything(seconds: float) -> None:
+    """Of twelve sentences that were stored together."""
+    store = MemoryStore()
+    done = [dataclasses.replace(sentence(index), translation=f"{index}") for index in range(12)]
+    store.create(document(num_sentences=12, num_pending=0, state="done"), done)
+    hub, known, place, is_last = Feeds(store, ProgressBroker(), lambda name: False), list[int](), FIRST_CHANGE, False
+    while not is_last:
+        async with contextlib.aclosing(hub.updates("first", place, time.monotonic() + seconds, seconds)) as updates:
+            update = await anext(updates)
+            assert update is not None
+            assert update.place is not None
+            place, is_last = update.place, update.is_last
+            known += [update.content.index] if isinstance(update.content, Sentence) else []
+    assert known == list(range(12))
 
-        def rounded(store: MemoryStore, name: str, after: ChangePlace, limit: int) -> Changes:
-            position = LAST_POSITION if after.position >= 0 else after.position
-            return changes(store, name, ChangePlace(after.version, position), limit)
 
-        monkeypatch.setattr(MemoryStore, "changes", rounded)
+def test_a_slow_listener_knows_everything() -> None:
+    run(a_slow_listener_knows_everything(PATIENCE))
 
-    def is_right(seed: int) -> bool:
-        try:
-            run(all_know_everything(seed))
-        except (AssertionError, TimeoutError):
-            return False
-        return True
 
-    assert not all(is_right(seed) for seed in range(30))
+def test_who_comes_back_after_every_event_knows_everything() -> None:
+    run(who_comes_back_after_every_event_knows_everything(PATIENCE))
+
+
+def test_a_log_that_forgets_silently_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    since = Feed.since
+    monkeypatch.setattr(Feed, "since", lambda feed, number: since(feed, max(number, feed.end - len(feed._log))))
+    with pytest.raises(AssertionError):
+        run(a_slow_listener_knows_everything(PATIENCE))
+
+
+def test_a_poll_that_sees_nothing_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def nothing(feeds: Feeds) -> None:
+        await asyncio.sleep(PATIENCE)
+
+    monkeypatch.setattr(Feeds, "_poll", nothing)
+    with pytest.raises(AssertionError):
+        run(a_slow_listener_knows_everything(0.05))
+
+
+def test_places_that_are_rounded_up_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = MemoryStore.changes
+
+    def rounded(store: MemoryStore, name: str, after: ChangePlace, limit: int) -> Changes:
+        position = LAST_POSITION if after.position >= 0 else after.position
+        return changes(store, name, ChangePlace(after.version, position), limit)
+
+    monkeypatch.setattr(MemoryStore, "changes", rounded)
+    with pytest.raises(AssertionError):
+        run(who_comes_back_after_every_event_knows_everything(PATIENCE))
 
 
 class Counted(MemoryStore):
