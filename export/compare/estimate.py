@@ -120,14 +120,25 @@ ALPHA = 0.05
 
 @functools.cache
 def student_t(freedom: float, alpha: float = ALPHA) -> float:
-    """The critical value of Student's t: a share of `alpha` lies outside of plus and minus this value."""
-    low, high = 0.0, 1.0
-    while student_p(high, freedom) > alpha:
-        high *= 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_p(middle, freedom) > alpha else (low, middle)
-    return high
+    """The critical value of Student's t: a share of `alpha` lies outside of plus and minus this value. By Newton's
+    method on the logarithms of t and p, where p is concave, so that all steps but the first come from one side."""
+    t = 1.0
+    longest = 10.0 if freedom < 30 else math.log(2)  # beyond light tails, p is too small for a float
+    for _ in range(100):
+        p = student_p(t, freedom)
+        step = math.log(p / alpha) * p / (2 * t * _density(t, freedom))
+        t *= math.exp(min(step, longest))
+        if abs(step) < 1e-12:
+            break
+    return t
+
+
+def _density(t: float, freedom: float) -> float:
+    """Student's probability density."""
+    if math.isinf(freedom):
+        return math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+    log_front = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    return math.exp(log_front - (freedom + 1) / 2 * math.log1p(t * t / freedom))
 
 
 def margin(estimate: Estimate, seed_error: float = 0.0, seed_freedom: float = math.inf, alpha: float = ALPHA) -> float:

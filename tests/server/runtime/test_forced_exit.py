@@ -63,7 +63,7 @@ def test_while_many_models_load(tiny_artifact: Path, tmp_path: Path) -> None:
 
     for number in range(30):
         copy_of(tiny_artifact, tmp_path / f"model-{number}", name=f"model-{number}")
-    with starting(tmp_path, "--drain-timeout", "600") as served:
+    with starting(tmp_path, "--drain-timeout", "600", "--load-models", "start") as served:
         until(lambda: listens(served), "the server listens")
         assert served.status("/readyz") == 503
         status, log = terminate(served)
