@@ -34,6 +34,7 @@ def test_every_setting_is_a_variable_and_a_flag() -> None:
         "pivot": "off",
         "shortlist": "off",
         "models": "/a",
+        "load_models": "demand",
         "host": "::",
         "api_keys": "keys",
         "context_store": "sqlite:///documents.db",
