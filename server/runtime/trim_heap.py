@@ -52,8 +52,7 @@ class FullCollections:
 
 
 def trim_heap() -> None:
-    """`collect`, then return free memory to the system, which glibc otherwise keeps."""
-    collect()
+    """Return free memory to the system, which glibc otherwise keeps."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:  # glibc only

@@ -268,7 +268,9 @@ class ModelRegistry(Mapping[str, Translator]):
         weakref.finalize(translator, gone.set).atexit = False
         del translator
         collect()
-        gone.wait(HELD_SECONDS)
+        if not gone.is_set():
+            gone.wait(HELD_SECONDS)
+            collect()
         trim_heap()
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from server.engine.request import ModelUnavailable
 from server.runtime.dedicated_thread import in_dedicated_thread
-from server.runtime.trim_heap import trim_heap
+from server.runtime.trim_heap import collect, trim_heap
 from server.translation.loaded_model import LoadedModel
 from server.translation.translator import Translator
 
@@ -125,6 +125,7 @@ def _stop(closed: list[LoadedModel]) -> None:
     """Stop the one model in the list, which is taken out of it, so that no reference delays the release of its
     memory."""
     closed.pop().worker.stop()
+    collect()
     trim_heap()
 
 
