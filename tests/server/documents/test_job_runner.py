@@ -29,9 +29,16 @@ from server.translation.translator import Translator
 from tests.server.documents.some import FIRST, SERVED, keep
 
 PATIENCE = 60.0
+
+
+async def load_on_demand() -> None:
+    """It is loaded."""
+
+
 SERVING = SimpleNamespace(
-    name=FIRST.model, fingerprint=FIRST.fingerprint, users=RefCount(), state="ready", check_ready=lambda: None
-)
+    name=FIRST.model, fingerprint=FIRST.fingerprint, users=RefCount(), is_available=True,
+    check_available=lambda: None, load_on_demand=load_on_demand,
+)  # fmt: skip
 TRANSLATORS = {FIRST.model: cast(Translator, SERVING)}
 """Of the models that are claimed; nothing is translated here."""
 ROOT = Path(__file__).parents[3]
@@ -229,8 +236,12 @@ from server.documents.sentence_states import StateReader
 from server.telemetry.metrics import Metrics
 from server.runtime.ref_count import RefCount
 
+async def load_on_demand():
+    pass
+
 served = SimpleNamespace(
-    name="tiny", fingerprint="f00d", users=RefCount(), state="ready", check_ready=lambda: None
+    name="tiny", fingerprint="f00d", users=RefCount(), is_available=True, check_available=lambda: None,
+    load_on_demand=load_on_demand,
 )
 
 async def die(*_, **__):
