@@ -11,6 +11,7 @@ from typing import TypedDict
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError, ContextKind, read_manifest
 from server.backends.alignment import IdPair
+from server.backends.context import ContextBackend
 from server.engine.request import (
     DeadlineExceeded,
     ModelUnavailable,
@@ -333,7 +334,10 @@ class Translator:
         self.worker.queue.check_capacity(current.get(), count)
 
     @property
-    def _context(self) -> ContextKind | None:
+    def _context(self) -> ContextBackend | ContextKind | None:
+        """What the engine has; before the model is loaded, what it will have."""
+        if self._loaded is not None:
+            return self._loaded.worker.context
         manifest = self.artifact.manifest
         has_graphs = manifest.graph(self.settings.backend, self.settings.precision).context is not None
         return manifest.context if has_graphs else None
