@@ -226,6 +226,8 @@ class Settings:
             )
         if not self.models:
             raise SettingsError("models names no folder")
+        if self.load_models == "start" and self.max_model_memory:
+            raise SettingsError("max_model_memory needs load_models auto, background or demand: start loads all models")
         if self.api_keys == KEYS_IN_STORE and self.context_store == "memory://":
             raise SettingsError(
                 f"api_keys {KEYS_IN_STORE} needs a context_store that keeps keys: sqlite:///PATH or redis://HOST"

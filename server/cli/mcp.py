@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from server.cli.mcp_forwarding import Forwarding
 
 _NAMES = (
-    "models", "default_beam_size", "max_texts", "max_text_chars", "max_total_chars", "max_body_bytes",
-    "request_timeout", "pivot", "context_cache_bytes", "log_level", "log_format",
+    "models", "load_models", "max_model_memory", "default_beam_size", "max_texts", "max_text_chars", "max_total_chars",
+    "max_body_bytes", "request_timeout", "pivot", "context_cache_bytes", "log_level", "log_format",
 )  # fmt: skip
 _SETTINGS = tuple(setting for setting in SETTINGS if setting.is_engine or setting.name in _NAMES)
 

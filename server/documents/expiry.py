@@ -2,10 +2,10 @@
 decision."""
 
 import logging
-import threading
 import time
 from collections.abc import Collection
 
+from server.runtime.periodic_thread import PeriodicThread
 from server.stores.interface import ContextStore, StoreError
 from server.telemetry.metrics import NO_MODEL, Metrics
 
@@ -22,7 +22,7 @@ def sweep(store: ContextStore, document_ttl: float, now: float, metrics: Metrics
     return expired
 
 
-class ExpiryThread:
+class ExpiryThread(PeriodicThread):
     """A thread that sweeps at once and then every `interval` until it is stopped. It logs failures and tries again."""
 
     def __init__(
@@ -40,25 +40,12 @@ class ExpiryThread:
         self._metrics = metrics
         self._models = models
         self._interval = min(interval, document_ttl)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ringmt-janitor", daemon=True)
+        super().__init__("ringmt-janitor", self._interval, self._sweep)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self, timeout: float) -> bool:
-        """End the thread, after the sweep that is under way; False when that takes more than `timeout` seconds."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                sweep(self._store, self._document_ttl, time.time(), self._metrics, self._models)
-            except StoreError as error:
-                logger.warning("expired documents were not deleted, trying again in %g s: %s", self._interval, error)
-            except Exception:
-                logger.exception("expired documents were not deleted, trying again in %g s", self._interval)
-            self._stopping.wait(self._interval)
+    def _sweep(self) -> None:
+        try:
+            sweep(self._store, self._document_ttl, time.time(), self._metrics, self._models)
+        except StoreError as error:
+            logger.warning("expired documents were not deleted, trying again in %g s: %s", self._interval, error)
+        except Exception:
+            logger.exception("expired documents were not deleted, trying again in %g s", self._interval)

@@ -19,8 +19,8 @@ from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
 
 _LIBRARIES = ("markdown_it", "yaml", "fluent.syntax", "charset_normalizer")
 _RETIRES_AT_BYTES = 64 * 2**20
-"""A process with more resident memory than this after a file ends, so that the next file has all of its share. What all
-formats import takes up to 52 MiB: the reader of PDF files imports libraries for fonts and pictures where they are."""
+"""A process with more resident memory than this after a file ends, so that the next file has all of its share. One
+that has read a small PDF file has 50 MiB where pypdf finds libraries for fonts and pictures to import."""
 _NO_LIMIT = 2**32
 _LONGEST_MESSAGE = 1000
 

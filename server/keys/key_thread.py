@@ -8,6 +8,7 @@ import threading
 from server.keys.ring import KeyRing, read_key_file
 from server.keys.stored import read_stored
 from server.keys.usage import CharacterUsage
+from server.runtime.periodic_thread import PeriodicThread
 from server.settings import SettingsError
 from server.stores.interface import ContextStore, StoreError
 from server.telemetry.metrics import NO_MODEL, Metrics
@@ -18,9 +19,9 @@ INTERVAL_SECONDS = 1.0
 """Between two looks at the file and the store. A change of a key takes effect within this time and that of the look."""
 
 
-class KeyThread:
-    """A thread that looks at once in `interval` seconds until it is stopped. It logs failures and tries again; until
-    then the keys that were read last are accepted."""
+class KeyThread(PeriodicThread):
+    """A thread that looks every `interval` seconds until it is stopped, and once more then, to store the usage. It logs
+    failures and tries again; until then the keys that were read last are accepted."""
 
     def __init__(
         self,
@@ -32,13 +33,12 @@ class KeyThread:
     ) -> None:
         """`interval`: by default INTERVAL_SECONDS."""
         self._ring, self._usage, self._store, self._metrics = ring, usage, store, metrics
-        self._interval = INTERVAL_SECONDS if interval is None else interval
         self._version: str | None = None
         self._seen = self._stat()
         self._is_failing = False
         self._reading = threading.Lock()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ringmt-keys", daemon=True)
+        seconds = INTERVAL_SECONDS if interval is None else interval
+        super().__init__("ringmt-keys", seconds, self._look, works_at_end=True)
 
     def start(self) -> None:
         """Read keys and usage, then start the thread. Raises StoreError."""
@@ -48,14 +48,7 @@ class KeyThread:
                 "the store has API keys, but every client has full access: start with --api-keys store to require them"
             )
         self._usage.sync(self._store.usage)
-        self._thread.start()
-
-    def stop(self, timeout: float) -> bool:
-        """End the thread after it has stored the usage; False if that takes more than `timeout` seconds."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
+        super().start()
 
     def read_stored(self) -> None:
         """Read the store's keys if they have changed. Raises StoreError."""
@@ -89,13 +82,6 @@ class KeyThread:
         except OSError:
             return None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
-
-    def _run(self) -> None:
-        while True:
-            stops = self._stopping.wait(self._interval)
-            self._look()
-            if stops:
-                return
 
     def _look(self) -> None:
         try:

@@ -62,6 +62,7 @@ def test_rows_describe_every_setting() -> None:
         ({"RINGMT_SLOTS": "0"}, "slots must be at least 1"),
         ({"RINGMT_REQUEST_TIMEOUT": "nan"}, "request_timeout must be at least"),
         ({"RINGMT_REQUEST_TIMEOUT": "soon"}, "must be a number"),
+        ({"RINGMT_LOAD_MODELS": "start", "RINGMT_MAX_MODEL_MEMORY": "1"}, "max_model_memory needs load_models"),
         ({"RINGMT_BACKEND": "onyx"}, "backend must be one of onnx, torchscript"),
         ({"RINGMT_PORT": "70000"}, "at most 65535"),
         ({"RINGMT_CONTEXT_CACHE_BYTES": "-1"}, "context_cache_bytes must be at least 0"),

@@ -84,6 +84,8 @@ def _succeeded(result: BaseModel) -> types.CallToolResult:
 
 
 def _failed(error: Exception, admitted: AdmittedRequest) -> types.CallToolResult:
+    """The result of a failed call, which the key is not charged for, as for other errors."""
+    admitted.refund()
     state = admitted.request.state
     known = failure_of(error, state.request_id)
     if known.kind in REJECTIONS:

@@ -1,6 +1,7 @@
 """The served models, by name. They are loaded, replaced and unloaded while requests go on."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 import weakref
@@ -15,7 +16,6 @@ from server.api.serving.routing import RoutingTable
 from server.artifact.discovery import find_artifacts, find_models
 from server.artifact.manifest import ArtifactError, read_manifest
 from server.engine.worker import EngineWorker
-from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.trim_heap import collect, trim_heap
 from server.settings import Settings, nearest
 from server.telemetry.metrics import Metrics
@@ -139,7 +139,9 @@ class ModelRegistry(Mapping[str, Translator]):
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
         try:
             folder = await asyncio.to_thread(self._find, name, place)
-            translator = await in_dedicated_thread(self._load, folder)
+            translator = await asyncio.to_thread(Translator.unloaded, folder, self._settings.engine, self._metrics)
+            with self._restored_metrics():
+                await self.on_demand.open(translator)
         except (ValueError, OSError) as error:
             logger.warning("model '%s' was not loaded: %s", name, error)
             raise ApiError("invalid_value", str(error), "name") from error
@@ -196,10 +198,16 @@ class ModelRegistry(Mapping[str, Translator]):
 
     def _load(self, folder: Path) -> Translator:
         """Raises ArtifactError, VocabularyError."""
-        try:
+        with self._restored_metrics():
             return Translator.load(folder, self._settings.engine, self._metrics)
+
+    @contextlib.contextmanager
+    def _restored_metrics(self) -> Iterator[None]:
+        """When a model cannot be loaded, the metrics may show its worker instead of one that is served."""
+        try:
+            yield
         except BaseException:
-            for worker in self.workers:  # the metrics may show the worker that could not be loaded
+            for worker in self.workers:
                 worker.register_metrics()
             raise
 

@@ -32,18 +32,24 @@ class ModelsOnDemand:
         self._reserved: dict[Translator, int] = {}
         """Bytes of the models that are being loaded."""
         self._memory = asyncio.Lock()
+        self._is_stopping = False
 
     async def load_route(self, models: Sequence[Translator]) -> None:
         """Wait until all models of a request, which counts among their users, are loaded. Raises ModelUnavailable."""
-        total = sum(map(model_bytes, models)) if self._max_bytes is not None and len(models) > 1 else 0
-        if self._max_bytes is not None and total > self._max_bytes:
+        if not all(model.is_loaded for model in models):
+            self._check_fit(models)
+        for model in models:
+            await model.load_on_demand()
+
+    def _check_fit(self, models: Sequence[Translator]) -> None:
+        """Raise ModelUnavailable for several models that are never in memory together; one alone always is."""
+        total = sum(map(model_bytes, models))
+        if self._max_bytes is not None and len(models) > 1 and total > self._max_bytes:
             names = " and ".join(f"'{model.name}'" for model in models)
             raise ModelUnavailable(
                 f"the models {names} take {total} bytes together, max_model_memory is {self._max_bytes}: the server "
                 "needs a larger one to translate with both"
             )
-        for model in models:
-            await model.load_on_demand()
 
     async def load(self, translator: Translator) -> None:
         """Load an unloaded model, or wait for its loading, which continues if the caller is cancelled. Raises
@@ -57,6 +63,8 @@ class ModelsOnDemand:
     async def load_all(self) -> None:
         """Load models in their order as long as they fit without unloading others."""
         for translator in list(self._models()):
+            if self._is_stopping:
+                return
             if translator.state == "unloaded" and self._fits(translator):
                 try:
                     with translator.users:
@@ -65,26 +73,37 @@ class ModelsOnDemand:
                     continue  # the model has failed, and the log says why
 
     async def stop(self) -> None:
-        """Wait for loads in progress. No other begins: the server takes no requests."""
+        """Wait for loads in progress; none that waits for memory goes on, and none of `load_all` begins."""
+        self._is_stopping = True
         await asyncio.gather(*self._loads.values(), return_exceptions=True)
 
     async def _load(self, translator: Translator) -> None:
         try:
-            await self._make_room(translator)
-            async with self._places:
-                loaded = await in_dedicated_thread(translator.load_unloaded)
+            await self.open(translator)
         except (ValueError, OSError, ModelUnavailable) as error:
             logger.error("model '%s' was not loaded: %s", translator.name, error)
-            translator.fail("failed", str(error))
+            self._fail(translator, str(error))
             raise translator.unavailable() from error
         except Exception:
             logger.exception("model '%s' was not loaded", translator.name)
-            translator.fail("failed", "loading it failed")
+            self._fail(translator, "loading it failed")
             raise translator.unavailable() from None
+        logger.info("model '%s' was loaded for a request", translator.name)
+
+    async def open(self, translator: Translator) -> None:
+        """Load an unloaded model, which need not be served yet, when there is room for it. Raises what
+        Translator.load_unloaded raises, and ModelUnavailable when the server stops."""
+        try:
+            await self._make_room(translator)
+            async with self._places:
+                loaded = await in_dedicated_thread(translator.load_unloaded)
         finally:
             self._reserved.pop(translator, None)
         translator.open(loaded)
-        logger.info("model '%s' was loaded for a request", translator.name)
+
+    def _fail(self, translator: Translator, reason: str) -> None:
+        translator.metrics.end_model(translator.name)  # they may read an engine that was not started
+        translator.fail("failed", reason)
 
     def _on_end(self, translator: Translator, load: "asyncio.Task[None]") -> None:
         del self._loads[translator]
@@ -96,6 +115,8 @@ class ModelsOnDemand:
         used for the longest time. A model that is larger than the limit is loaded when no other is."""
         async with self._memory:  # in the order of their requests, so that a large model's turn comes
             while not self._fits(translator) and self._num_loaded:
+                if self._is_stopping:
+                    raise ModelUnavailable(f"model '{translator.name}' is not loaded: the server stops")
                 idle = [other for other in self._models() if other.state == "ready" and not other.users.count]
                 if idle:
                     await self._unload(min(idle, key=lambda other: other.last_used))
@@ -130,8 +151,10 @@ def _stop(closed: list[LoadedModel]) -> None:
 
 
 def model_bytes(translator: Translator) -> int:
-    """About the memory of the model when it is loaded: the files of its artifact at its precision, and ENGINE_BYTES."""
+    """About the memory of the model when it is loaded: the files of its artifact at its precision, and ENGINE_BYTES.
+    A file that is missing is an error when the model is loaded."""
     artifact = translator.artifact
     others = {*artifact.manifest.precisions} - {translator.settings.precision}
     names = [name for name in artifact.manifest.files if not others & {*name.split(".")}]
-    return ENGINE_BYTES + sum((artifact.folder / name).stat().st_size for name in names)
+    files = [artifact.path(name) for name in names]
+    return ENGINE_BYTES + sum(file.stat().st_size for file in files if file.is_file())

@@ -21,7 +21,7 @@ def key(contents: str, mode: Mode, index: int, reach: int | None) -> bytes | Non
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "mode", "index", "reach", "same"),
+    ("first", "other", "mode", "index", "reach", "same"),
     [
         ("abcdef", "abcdef", "offline", 2, None, True),
         ("abcdef", "abxdef", "offline", 1, None, False),  # it sees the third
@@ -40,5 +40,5 @@ def test_what_is_seen_makes_the_key(
 
 
 def test_the_place_counts() -> None:
-    """Where a sentence looked is told by it."""
+    """The key depends on the place where a sentence looked."""
     assert key("abc", "online", 2, 1) != key("bbc", "online", 1, 1)

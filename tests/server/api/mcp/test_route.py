@@ -168,11 +168,12 @@ def test_a_call_that_the_client_cancels_ends(server: RunningServer) -> None:
 
 @pytest.mark.parametrize("name", ["translate", "translate_document"])
 def test_the_deadline_is_an_error_of_the_tool(server: RunningServer, name: str) -> None:
-    arguments = {"text": LONG, "source": "en", "target": "de"}
+    arguments, before = {"text": LONG, "source": "en", "target": "de"}, server.state.usage.used("")
     answer = post(server, CALL | {"params": {"name": name, "arguments": arguments}}, **{"X-Request-Timeout": "0.3"})
     assert answer.status_code == 200
     assert answer.json()["result"]["isError"] is True
     assert "did not finish" in answer.json()["result"]["content"][0]["text"]
+    assert server.state.usage.used("") == before, "what failed is not counted"
 
 
 def test_a_document_that_takes_too_long_is_refused_early(

@@ -201,6 +201,29 @@ def test_the_background_fills_the_memory_and_no_more(folder: Path, settings: Set
         assert len(loaded(server)) == 2
 
 
+def test_a_model_that_an_administrator_loads_takes_the_place_of_others(folder: Path, settings: Settings) -> None:
+    with ready(room_for(1.5, folder, settings)) as server, server.client() as client:
+        assert server.translate(TEXT, target="ar").status_code == 200
+        assert client.put("/v1/models/en-bg").status_code == 200
+        assert loaded(server) == {"en-bg"}
+
+
+def test_a_server_that_stops_begins_no_load(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[str] = []
+    load, begun = Translator.load_unloaded, threading.Event()
+
+    def waiting(translator: Translator) -> LoadedModel:
+        loads.append(translator.name)
+        begun.set()
+        until(lambda: server.state.is_draining, "the server stops")
+        return load(translator)
+
+    monkeypatch.setattr(Translator, "load_unloaded", waiting)
+    with ready(dataclasses.replace(settings, load_models="background", drain_timeout=60)) as server:
+        assert begun.wait(60)
+    assert loads == ["en-ar"]
+
+
 def test_documents_load_their_models(folder: Path, settings: Settings) -> None:
     limited = room_for(1.5, folder, settings)
     with ready(limited) as server, server.client() as client:

@@ -32,7 +32,7 @@ def rest_of(connected: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "received"),
     [
         (b"", b""),
         (b"\r\n\r\n", b"HTTP/1.1 408 "),
