@@ -16,8 +16,9 @@ help:  ## list the targets
 serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/ringmt serve --port $(PORT)
 
+# With bytecode: several hundred processes import the same modules.
 test: $(VENV)/.dev  ## install and run the tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
 	$(BIN)/python -m pytest -q tests/docker/test_ray.py

@@ -1,6 +1,10 @@
 """Fixtures that several test folders share."""
 
+import functools
+import gc
 import os
+import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,21 @@ from tests.documents import ContextArtifact, lively_document_model, write_docume
 from tests.models import lively_model, tiny_config, write_artifact
 
 torch.set_num_threads(1)
+
+
+def pytest_collection_finish() -> None:
+    """Full garbage collections, which servers ask for when a model goes, skip what thousands of test items hold."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_tls_context() -> Iterator[None]:
+    """Every HTTP client loads all certificates, which takes 50 ms of processor; the tests make thousands of clients and
+    none of them speaks TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ RECIPES = Path(__file__).parent.parent / "recipes"
 """The folder of bundled recipes."""
 ROWS = "-rows.yaml"
 LIKE = "like"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's parser where PyYAML has it: the same values in a tenth of the time."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ def start_config(start: str, needed: bool) -> dict[str, Any]:
 def read_yaml(path: Path) -> Any:
     """Raises ConfigError where the text is no YAML."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: {error}") from error
 

@@ -60,11 +60,13 @@ Start = Callable[[Settings], AbstractContextManager[RunningServer]]
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    """Return as soon as `condition` holds; fail after PATIENCE seconds."""
-    give_up = time.monotonic() + PATIENCE
+    """Return soon after `condition` holds; fail after PATIENCE seconds. A look may be a request to the server, so the
+    pause between two looks grows with the time that has passed."""
+    began = time.monotonic()
     while not condition():
-        assert time.monotonic() < give_up, f"waited in vain until {what}"
-        threading.Event().wait(0.005)
+        passed = time.monotonic() - began
+        assert passed < PATIENCE, f"waited in vain until {what}"
+        threading.Event().wait(min(0.1, 0.005 + passed / 20))
 
 
 @contextlib.contextmanager

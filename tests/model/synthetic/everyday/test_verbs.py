@@ -11,8 +11,17 @@ from model.synthetic.everyday.things import read_sentences, read_things, things_
 from model.synthetic.everyday.verbs import Verb, read_verbs, verb_sentences
 
 THINGS, VERBS = read_things(HERE / "things.tsv"), read_verbs(HERE / "verbs.tsv")
-PAIRS = list(verb_sentences(VERBS, THINGS, 10_000, 1))
-SAID = dict(PAIRS)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[tuple[str, str]]:
+    """All sentences."""
+    return list(verb_sentences(VERBS, THINGS, 10_000, 1))
+
+
+@pytest.fixture(scope="module")
+def german_of(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    return dict(pairs)
 
 
 @pytest.mark.parametrize(
@@ -41,24 +50,24 @@ SAID = dict(PAIRS)
         ("If he pays the fine, I will help.", "Wenn er die Geldstrafe bezahlt, helfe ich."),
     ],
 )
-def test_in_sentences(english: str, german: str) -> None:
-    assert SAID[english] == german
+def test_in_sentences(german_of: dict[str, str], english: str, german: str) -> None:
+    assert german_of[english] == german
 
 
-def test_an_english_sentence_has_one_translation() -> None:
-    made = {*PAIRS, *things_in_sentences(THINGS, read_sentences(HERE / "sentences.tsv"))}
+def test_an_english_sentence_has_one_translation(pairs: list[tuple[str, str]]) -> None:
+    made = {*pairs, *things_in_sentences(THINGS, read_sentences(HERE / "sentences.tsv"))}
     several = sorted(made - set(dict(sorted(made)).items()))
     assert not several[:5]
     assert len(made) > 80_000
-    assert not any(mark in text for pair in PAIRS for text in pair for mark in "{}[]|")
+    assert not any(mark in text for pair in pairs for text in pair for mark in "{}[]|")
 
 
-def test_every_verb_is_in_every_frame_with_the_requested_number_of_things() -> None:
+def test_every_verb_is_in_every_frame_with_the_requested_number_of_things(pairs: list[tuple[str, str]]) -> None:
     assert len(list(verb_sentences(VERBS, THINGS, 2, 1))) == 2 * len(VERBS) * len(FRAMES["verbs"])
     some = list(verb_sentences(VERBS, THINGS, 2, 1))
     assert some == list(verb_sentences(VERBS, THINGS, 2, 1))
     assert some != list(verb_sentences(VERBS, THINGS, 2, 2))
-    assert not set(some) - set(PAIRS)
+    assert not set(some) - set(pairs)
 
 
 @pytest.mark.parametrize("line", ["cut\tcut\tcut\tcut\tschneiden\tschneidet", "cut\tcut\t\tcut\ta\tb\tc", "cut"])

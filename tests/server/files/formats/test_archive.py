@@ -6,6 +6,7 @@ import struct
 import time
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 
 import pytest
 
@@ -16,34 +17,32 @@ from tests.server.files.formats.files import docx_of, packed, pptx_of, word_xml
 
 LIMIT = 100_000
 PARAGRAPH = "<w:p><w:r><w:t>a</w:t></w:r></w:p>"
+WORDS = "<w:p><w:r><w:t>Some words.</w:t></w:r></w:p>"
+SHAPE = "<a:p><a:r><a:t>shape</a:t></a:r></a:p>"
 WHOLE = word_xml("<w:p><w:r><w:t>Hello</w:t></w:r></w:p>")
 
 LATE = f"<!--{' ' * 65_510}-->"
 """So that what follows is in two of the pieces that are parsed."""
 
 
-def large_docx(unit: str, size: int) -> bytes:
-    """A Word file whose document unpacks to about `size` bytes."""
-    return docx_of(unit * (size // len(unit)))
-
-
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("pack", "unit", "size", "message"),
     [
-        (large_docx(PARAGRAPH, 150 * 2**20), "tags and attributes"),
-        (large_docx("<w:x/>", 20 * 2**20), "tags and attributes"),
-        (large_docx('<w:x a="" b="" c="" d="" e="" f="" g=""/>', 20 * 2**20), "tags and attributes"),
-        (large_docx(f"<!--{' ' * 2000}-->", 150 * 2**20), "bytes of XML"),
-        (large_docx(PARAGRAPH, 2**20), "too many texts"),
-        (
-            large_docx("<w:p><w:r><w:t>Some words.</w:t></w:r></w:p>", 2**20),
-            "more than 100000 characters|too many texts",
-        ),
-        (docx_of("<w:p><w:r><w:t>" + "a" * 150_000 + "</w:t></w:r></w:p>"), "more than 100000 characters"),
-        (pptx_of("<a:p><a:r><a:t>shape</a:t></a:r></a:p>" * 100_000), "too many texts|tags and attributes"),
+        (docx_of, PARAGRAPH, 150 * 2**20, "tags and attributes"),
+        (docx_of, "<w:x/>", 20 * 2**20, "tags and attributes"),
+        (docx_of, '<w:x a="" b="" c="" d="" e="" f="" g=""/>', 20 * 2**20, "tags and attributes"),
+        (docx_of, f"<!--{' ' * 2000}-->", 150 * 2**20, "bytes of XML"),
+        (docx_of, PARAGRAPH, 2**20, "too many texts"),
+        (docx_of, WORDS, 2**20, "more than 100000 characters|too many texts"),
+        (docx_of, f"<w:p><w:r><w:t>{'a' * 150_000}</w:t></w:r></w:p>", 150_100, "more than 100000 characters"),
+        (pptx_of, SHAPE, 100_000 * len(SHAPE), "too many texts|tags and attributes"),
     ],
 )
-def test_what_unpacks_to_too_much_is_refused_early(data: bytes, message: str) -> None:
+def test_what_unpacks_to_too_much_is_refused_early(
+    pack: Callable[[str], bytes], unit: str, size: int, message: str
+) -> None:
+    """A document that unpacks to about `size` bytes."""
+    data = pack(unit * (size // len(unit)))
     tracemalloc.start()
     try:
         with pytest.raises(FileTooLarge, match=message):
