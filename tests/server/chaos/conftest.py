@@ -1,6 +1,7 @@
 """Attacks on a server. The suite runs each in a short form; `make chaos` sets CHAOS_SCALE, runs each so many times
 longer, and shows the figures of server/PROMISES.md."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,19 +13,19 @@ from tests.server.processes import Served, serving
 FLAGS = ("--log-level", "error", "--translation-cache-bytes", "0")  # the same request is work every time
 
 
-@pytest.fixture(scope="package")
-def kept_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server keeps its documents."""
-    return tmp_path_factory.mktemp("chaos")
-
-
-@pytest.fixture(scope="package")
-def served(document_artifact: Path, kept_in: Path) -> Iterator[Served]:
-    """A server process with documents in a file."""
+@contextlib.contextmanager
+def serving_documents(artifact: Path, kept_in: Path) -> Iterator[Served]:
+    """A server process with documents in a file of the folder `kept_in`."""
     flags = ["--context-store", f"sqlite:///{kept_in}/documents.db", "--document-lease", "1", *FLAGS]
-    with serving(document_artifact, *flags) as served:
+    with serving(artifact, *flags) as served:
         yield served
         assert_well(served)
+
+
+@pytest.fixture(scope="package")
+def served(document_artifact: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving_documents(document_artifact, tmp_path_factory.mktemp("chaos")) as served:
+        yield served
 
 
 @pytest.fixture(scope="package")

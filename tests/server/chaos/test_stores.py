@@ -17,6 +17,7 @@ from server.stores.sqlite import SqliteStore
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, ready, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations
+from tests.server.chaos.conftest import serving_documents
 from tests.server.chaos.wellbeing import assert_well
 from tests.server.processes import Served
 from tests.server.redis_server import free_port, redis_process
@@ -55,9 +56,25 @@ def size_of(kept_in: Path, which: str) -> int:
             return 0
 
 
+@pytest.fixture(scope="module")
+def kept_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the store of `small_store`."""
+    return tmp_path_factory.mktemp("small")
+
+
+@pytest.fixture(scope="module")
+def small_store(document_artifact: Path, kept_in: Path) -> Iterator[Served]:
+    """A server process whose store has no large documents, not even deleted ones, whose room others could take."""
+    with serving_documents(document_artifact, kept_in) as served:
+        yield served
+
+
 @pytest.mark.parametrize("most", ["largest", "log", "nothing"])
-def test_a_full_disk_costs_no_document_no_glossary_and_no_translation(served: Served, kept_in: Path, most: str) -> None:
+def test_a_full_disk_costs_no_document_no_glossary_and_no_translation(
+    small_store: Served, kept_in: Path, most: str
+) -> None:
     """Neither the database nor its log may grow; stored documents can still be read, also after SIGKILL."""
+    served = small_store
     with served.client() as client:
         kept = Documents(client).post(sentences=STORY, max_length=4)
         named = checked(client.post("/v2/glossaries", json=glossary(10)), 201)["glossary_id"]

@@ -19,7 +19,7 @@ from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_f
 TEXT = b"Where is the station?\n\nShe sells bread and milk.\n"
 FORM = {"source": "en", "target": "de"}
 LATER = {"Prefer": "wait=1, Respond-Async; x=y"}
-LONG = b"We walk home in the rain, and where is the station?\n" * 700
+LONG = b"We walk home in the rain, and where is the station?\n" * 400
 
 
 def send(server: RunningServer, data: bytes, headers: dict[str, str], path: str = PATH) -> httpx.Response:
