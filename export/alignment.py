@@ -22,12 +22,16 @@ LONGEST_TRANSLATION = 60
 
 
 def choose_head(
-    model: TranslationModel, text: ArtifactText, sources: Sequence[Ids], lexicon: Lexicon | None
+    model: TranslationModel,
+    text: ArtifactText,
+    sources: Sequence[Ids],
+    lexicon: Lexicon | None,
+    start: Sequence[int] = (),
 ) -> AlignmentKind:
     """The head that agrees with most sure links between `sources` (ids as the encoder reads them) and their greedy
-    translations: links of the lexicon, where there is one, and links of equal pieces."""
+    translations, which begin with `start`: links of the lexicon, where there is one, and links of equal pieces."""
     words = [model.config.source_words(ids) for ids in sources]
-    targets = greedy(model, words, min(LONGEST_TRANSLATION, model.config.max_length))
+    targets = greedy(model, words, min(LONGEST_TRANSLATION, model.config.max_length), start=start)
     pairs = [Pair(*both) for both in zip(words, targets, strict=True)]
     at, agreement = best_head(model, pairs, [sure_links(pair, text, lexicon) for pair in pairs])
     share, links = (0.0, 0) if agreement is None else agreement

@@ -28,7 +28,7 @@ from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact, file_hash
-from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
+from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, LanguageTokens, Manifest, Shortlist
 from server.engine.self_test import GOLDEN
 
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
@@ -73,6 +73,8 @@ class Content:
     """Translation probabilities of pieces, where source and target share the vocabulary."""
     source_vocabulary: Path | None = None
     source_prefix: tuple[int, ...] = ()
+    languages: LanguageTokens | None = None
+    """Of a model of many languages: then its `source_prefix` is that of the first pair."""
     forced_eos: bool = False
     alignment: AlignmentHead | None = None
     """The head that was trained to align; None: the best one is measured."""
@@ -138,6 +140,8 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)
+    languages = content.languages
+    prefix = content.source_prefix if languages is None else languages.prefix(*languages.first_pair)
     manifest = dataclasses.replace(
         make_manifest(
             model,
@@ -150,19 +154,25 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
             content.origin,
         ),
         source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
-        source_prefix=content.source_prefix,
+        source_prefix=prefix,
+        languages=languages,
+        max_target_length=model.config.max_length - (0 if languages is None else languages.start_length),
         forced_eos=content.forced_eos,
         length_ratio=options.length_ratio,
         shortlist=None if shortlist is None else Shortlist(len(shortlist.frequent), shortlist.num_extra),
         context=None if document is None else context_kind(document),
     )
     text = ArtifactText(folder, manifest)
-    sample = text.readable_sources(options.calibration)
+    skipped = manifest.start_length
+    sample = [ids[skipped:] for ids in text.readable_sources(options.calibration)]
+    start = prefix[:skipped]
     if any(graph.align for graph in graphs):
         at = content.alignment
         known = None if at is None else AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
-        manifest = dataclasses.replace(manifest, alignment=known or choose_head(model, text, sample, content.lexicon))
-    ranges = input_ranges(model, sample) if has_int8 else {}
+        manifest = dataclasses.replace(
+            manifest, alignment=known or choose_head(model, text, sample, content.lexicon, start)
+        )
+    ranges = input_ranges(model, sample, start=start) if has_int8 else {}
     in_context = None
     if document is not None:
         in_context = ContextExport(document, context_ranges(document, sample, ranges) if has_int8 and sample else {})
@@ -174,7 +184,8 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     differences: dict[str, float] = {}
     goldens: list[dict[str, Any]] = []
     for pair in graph_pairs(artifact):
-        differences |= check_parity(model, pair, examples if content.parity_on_examples else ())
+        read = [ids[skipped:] for ids in examples]
+        differences |= check_parity(model, pair, read if content.parity_on_examples else ())
         check_alignments(model, pair)
         if document is not None:
             differences |= check_context_parity(document, pair)

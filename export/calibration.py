@@ -23,14 +23,16 @@ words."""
 
 
 @torch.no_grad()
-def input_ranges(model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60) -> Ranges:
-    """The ranges over greedy translations of `sources`, ids as the encoder reads them."""
+def input_ranges(
+    model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60, start: Sequence[int] = ()
+) -> Ranges:
+    """The ranges over greedy translations of `sources`, ids as the encoder reads them, that begin with `start`."""
     if not model.config.is_plain:
         # Weights that do not sum to one are largest where few keys are visible.
         sources = [*sources, [model.config.eos_id]]
     words = [model.config.source_words(ids) for ids in sources]
     most = min(max_length, model.config.max_length)
-    translations = greedy(model, words, most)
+    translations = greedy(model, words, most, start=start)
     with recorded_ranges(model) as ranges:
         for source, target in zip(words, translations, strict=True):  # one by one: padding would widen the ranges
             seen = torch.tensor([[model.config.ids.bos, *target][:most]])

@@ -3,7 +3,9 @@
 import argparse
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from export.artifact_writer import ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
@@ -11,10 +13,12 @@ from export.importers import ImportRefused
 from export.importers.argos.package import NoTranslation, Package, is_package, open_package, packages_in
 from export.importers.check import compare
 from export.importers.formats import FORMATS
+from export.importers.language_tokens import pair_of
 from export.importers.recognise import recognise
 from export.parity import ParityError
 from model.config import ConfigError
 from server.artifact.artifact import Artifact
+from server.artifact.manifest import MANY, LanguageTokens
 
 MAX_LENGTH = 256
 AUTO = "auto"
@@ -25,8 +29,9 @@ class ImportCommand:
 
     help = (
         "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT or OPUS-MT "
-        "from transformers; marian-nmt: Marian's own .npz or .bin; firefox: a folder of Firefox or Bergamot; "
-        "ctranslate2: a converter's folder; argos: a package of Argos Translate or LibreTranslate, or a folder of them"
+        "from transformers; m2m100: M2M-100 or NLLB-200 from there; marian-nmt: Marian's own .npz or .bin; firefox: a "
+        "folder of Firefox or Bergamot; ctranslate2: a converter's folder; argos: a package of Argos Translate or "
+        "LibreTranslate, or a folder of them"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -35,18 +40,27 @@ class ImportCommand:
             "path",
             type=Path,
             help="marian: folder with config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz "
-            "or .bin beside its vocabularies; firefox: folder with model*.bin, vocab*.spm and lex*.bin; ctranslate2: "
+            "or .bin beside its vocabularies; m2m100: folder with config.json, weights, sentencepiece.bpe.model and "
+            "the tokenizer's files; firefox: folder with model*.bin, vocab*.spm and lex*.bin; ctranslate2: "
             "folder with model.bin, vocabularies, source.spm and target.spm; argos: FILE.argosmodel, or a folder of "
             "packages, each of which becomes an artifact SOURCE-TARGET in --out",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
         parser.add_argument("--source", help="source language code (default: the checkpoint's)")
         parser.add_argument("--target", help="target language code (default: the checkpoint's)")
-        parser.add_argument("--name", help="name under which the model is served (default SOURCE-TARGET)")
+        parser.add_argument(
+            "--languages",
+            help="for a model of many languages: those that it serves, such as de,fr,en (default: all); with "
+            "--source or --target, the only one of that side",
+        )
+        parser.add_argument(
+            "--name",
+            help="name under which the model is served (default SOURCE-TARGET; of many languages that of --out)",
+        )
         parser.add_argument(
             "--language-token",
-            help="for a model of several targets: the token before every source, like deu (default: the target's), or "
-            "none",
+            help="for a Marian model of several targets: the token before every source, like deu, or none (default: "
+            "that of --target; without --target every request names its own)",
         )
         parser.add_argument(
             "--vocabulary",
@@ -95,7 +109,7 @@ class ImportCommand:
 def import_packages(args: argparse.Namespace) -> int:
     """Convert all packages of a folder, the newest of each pair; returns 1 where one could not be. Raises ImportRefused
     for a folder without packages."""
-    for option in ("name", "source", "target", "check", "vocabulary", "language_token"):
+    for option in ("name", "source", "target", "languages", "check", "vocabulary", "language_token"):
         if getattr(args, option) is not None:
             raise ImportRefused(f"--{option.replace('_', '-')} is for one package; {args.path} is a folder of some")
     newest, failed = dict[tuple[str, str], Package](), 0
@@ -134,15 +148,22 @@ def convert(args: argparse.Namespace) -> None:
             language(args.path, side, getattr(args, side) or known)
             for side, known in zip(("source", "target"), opened.languages, strict=True)
         )
+        content = opened.load(target, Path(scratch))
+        many = content.languages
+        if many is not None:
+            source, target = pair_of(many)
+        elif args.languages is not None:
+            raise ImportRefused(f"{args.path}: --languages is for a model of many languages; this one has one pair")
         sentences = lines(args.calibration or EXAMPLES)
         graphs = graph_kinds(args.graphs)
-        if args.calibration is None and source[:2] != "en" and any(precision == "int8" for _, precision in graphs):
+        read = source if many is None else many.first_pair[0]
+        if args.calibration is None and read[:2] != "en" and any(precision == "int8" for _, precision in graphs):
             print(
-                f"ringmt: int8 ranges are set by English text; better give sentences of '{source}' by --calibration",
+                f"ringmt: int8 ranges are set by English text; better give sentences of '{read}' by --calibration",
                 file=sys.stderr,
             )
         options = ExportOptions(
-            name=args.name or f"{source}-{target}",
+            name=args.name or (args.out.resolve().name if MANY in (source, target) else f"{source}-{target}"),
             languages=(source, target),
             graphs=graphs,
             licence=args.licence,
@@ -151,13 +172,22 @@ def convert(args: argparse.Namespace) -> None:
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
-        differences = write_artifact(opened.load(target, Path(scratch)), args.out, options)
+        differences = write_artifact(content, args.out, options)
+    if content.languages is not None:
+        print(described(content.languages, content.origin))
     print_written(args.out, differences)
     if args.check is not None:
         artifact = Artifact.load(args.out)
         for format, precision in graphs:
             if format == "onnx":
                 print(compare(artifact, precision, args.check, args.against).report())
+
+
+def described(languages: LanguageTokens, origin: Mapping[str, Any]) -> str:
+    """The languages, with the model's own names of those whose code does not say them."""
+    names = origin.get("language_tokens", {})
+    codes = [f"{code} ({names[code]})" if names.get(code, code) != code else code for code in languages.targets]
+    return f"translates between {len(codes)} languages, or into them: {', '.join(codes)}"
 
 
 def language(path: Path, side: str, known: str | None) -> str:

@@ -16,17 +16,23 @@ StepFunction = Callable[..., tuple[Tensor, list[LayerMemory]]]
 
 @torch.no_grad()
 def greedy(
-    model: TranslationModel, sources: Sequence[list[int]], max_length: int, batch_rows: int = 64
+    model: TranslationModel,
+    sources: Sequence[list[int]],
+    max_length: int,
+    batch_rows: int = 64,
+    start: Sequence[int] = (),
 ) -> list[list[int]]:
     """Translations, without EOS, of sources without EOS, in their order; as `reference_search` with a beam of one.
 
-    `max_length` counts EOS. Sentences of similar length share a batch.
+    `max_length` counts EOS. Sentences of similar length share a batch. Every translation begins with the ids `start`.
     """
 
     def decode(rows: list[int]) -> list[list[int]]:
         source, keep = source_batch(model, [sources[row] for row in rows])
         cross = model.decoder.project_source(model.encode(source, keep))
-        return greedy_rows(model.step, model.empty_rings(len(rows)), cross, (keep,), max_length, model.config.ids)
+        return greedy_rows(
+            model.step, model.empty_rings(len(rows)), cross, (keep,), max_length, model.config.ids, start
+        )
 
     return by_length(sources, batch_rows, decode)
 
@@ -57,8 +63,10 @@ def greedy_rows(
     per_row: tuple[Tensor, ...],
     max_length: int,
     ids: SpecialIds,
+    start: Sequence[int] = (),
 ) -> list[list[int]]:
-    """The best token of every row at every step until it is EOS; finished rows are removed from the batch.
+    """The best token of every row at every step until it is EOS, after those of `start`; finished rows are removed from
+    the batch.
 
     `per_row` [row, ...] are the arguments of `step` after token, position, rings and cross.
     """
@@ -68,7 +76,7 @@ def greedy_rows(
     for position in range(max_length):
         logits, rings = step(token, torch.full_like(token, position), rings, cross, *per_row)
         logits[:, list(ids.suppressed)] = -torch.inf
-        token = logits.argmax(dim=-1)
+        token = logits.argmax(dim=-1) if position >= len(start) else torch.full_like(token, start[position])
         unfinished = (token != ids.eos).nonzero()[:, 0]
         live = [live[row] for row in unfinished.tolist()]
         if not live:

@@ -1,19 +1,18 @@
 """MarianMT and OPUS-MT checkpoints, as `transformers` keeps them in a folder (Junczys-Dowmunt et al. 2018)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from export.artifact_writer import Content
 from export.importers import ImportRefused
 from export.importers.json_files import read_object
 from export.importers.language_tokens import prefix_of
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
-from export.importers.marian_weights import is_tied, model_of, read_weights
+from export.importers.marian_weights import is_tied, model_of
+from export.importers.transformers_folder import CONFIG, TransformersFolder, forces_eos, read_weights, unwanted_words
 from model.config import ModelConfig
+from server.artifact.manifest import LanguageTokens
 
-CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 VOCABULARY, TARGET_VOCABULARY, SOURCE_SPM, TARGET_SPM = "vocab.json", "target_vocab.json", "source.spm", "target.spm"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
 UNUSUAL = {
@@ -26,23 +25,13 @@ UNKNOWN = "<unk>"
 
 
 @dataclass(frozen=True)
-class MarianFolder:
-    """The contents of the folder's JSON files. `generation` has the search options, from whichever file."""
-
-    path: Path
-    config: Mapping[str, Any]
-    generation: Mapping[str, Any]
-    tokenizer: Mapping[str, Any]
+class MarianFolder(TransformersFolder):
+    """A folder of MarianMT."""
 
     @classmethod
     def open(cls, path: Path) -> "MarianFolder":
         """Raises ImportRefused for a folder that holds no MarianMT checkpoint."""
-        config = read_object(path / CONFIG)
-        if config.get("model_type") != "marian":
-            raise ImportRefused(f"{path / CONFIG} is of a '{config.get('model_type')}' model, not of a 'marian' one")
-        generation = read_object(path / GENERATION) if (path / GENERATION).is_file() else config
-        tokenizer = read_object(path / TOKENIZER) if (path / TOKENIZER).is_file() else {}
-        return cls(path, config, generation, tokenizer)
+        return cls.read(path, "marian")
 
     @property
     def shares_embeddings(self) -> bool:
@@ -60,14 +49,6 @@ class MarianFolder:
     @property
     def source_size(self) -> int:
         return int(self.config["vocab_size"])
-
-    def number(self, key: str) -> int:
-        """An id or a size. Raises ImportRefused where there is none."""
-        value = self.config.get(key)
-        value = value[0] if isinstance(value, list) and len(value) == 1 else value
-        if not isinstance(value, int):
-            raise ImportRefused(f"{self.path / CONFIG}: {key} must be a number, not {value!r}")
-        return value
 
     def vocabularies(self) -> tuple[Numbered, Numbered]:
         """The vocabularies of the source and of the target."""
@@ -90,28 +71,19 @@ def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None,
             raise ImportRefused(f"{folder.path / CONFIG}: {key} ({meaning}) is not what MarianMT computes")
     if theirs.get("static_position_embeddings") is False:
         raise ImportRefused(f"{folder.path / CONFIG}: learned positions; RingMT has sinusoids only")
-    for ours in ("attention_heads", "ffn_dim"):
-        sides = {folder.number(f"{side}_{ours}") for side in ("encoder", "decoder")}
-        if len(sides) > 1:
-            raise ImportRefused(f"{folder.path / CONFIG}: encoder_{ours} and decoder_{ours} differ; RingMT has one")
-    activation = theirs.get("activation_function")
-    if activation not in ACTIVATIONS:
-        raise ImportRefused(
-            f"{folder.path / CONFIG}: activation_function '{activation}' is none of {', '.join(ACTIVATIONS)}"
-        )
     shares = folder.shares_embeddings
     return ModelConfig(
         vocab_size=folder.target_size,
         d_model=folder.number("d_model"),
-        num_heads=folder.number("encoder_attention_heads"),
-        ffn_dim=folder.number("encoder_ffn_dim"),
+        num_heads=folder.same_number("attention_heads"),
+        ffn_dim=folder.same_number("ffn_dim"),
         encoder_layers=folder.number("encoder_layers"),
         decoder_layers=folder.number("decoder_layers"),
         ngram=ngram,
         max_length=min(folder.number("max_position_embeddings"), max_length),
         dropout=0.0,
         norm="after",
-        activation=ACTIVATIONS[activation],
+        activation=folder.activation(ACTIVATIONS),
         scaled_embedding=bool(theirs.get("scale_embedding", False)),
         source_embedding="shared" if shares else "separate",
         source_vocab_size=None if shares else folder.source_size,
@@ -124,22 +96,6 @@ def config_of(folder: MarianFolder, unknown: int, tied: bool, ngram: int | None,
     )
 
 
-def unwanted_words(folder: MarianFolder) -> tuple[int, ...]:
-    """Words that the checkpoint never generates. Raises ImportRefused for sequences of several words."""
-    sequences = folder.generation.get("bad_words_ids") or []
-    if any(len(words) != 1 for words in sequences):
-        raise ImportRefused(f"{folder.path}: bad_words_ids has sequences of words; only single ones can be kept")
-    return tuple(sorted({words[0] for words in sequences} | {*(folder.generation.get("suppress_tokens") or [])}))
-
-
-def forces_eos(folder: MarianFolder, eos: int) -> bool:
-    """Whether EOS is forced at the maximum length. Raises ImportRefused for another forced word."""
-    forced = folder.generation.get("forced_eos_token_id")
-    if forced not in (None, eos, [eos]):
-        raise ImportRefused(f"{folder.path}: forced_eos_token_id {forced} is not eos_token_id {eos}")
-    return forced is not None
-
-
 def load_marian(
     folder: MarianFolder,
     target: str,
@@ -147,9 +103,10 @@ def load_marian(
     ngram: int | None,
     max_length: int,
     language_token: str | None = None,
+    languages: LanguageTokens | None = None,
 ) -> Content:
-    """The content of the artifact; vocabularies are written into the folder `scratch`. Raises ImportRefused and
-    ConfigError."""
+    """The content of the artifact; vocabularies are written into the folder `scratch`. `languages`: of a model with
+    several targets, if all are kept. Raises ImportRefused and ConfigError."""
     source, words = folder.vocabularies()
     unknown, eos = source.ids.get(UNKNOWN), folder.number("eos_token_id")
     if unknown is None:
@@ -166,7 +123,8 @@ def load_marian(
         vocabulary=scratch / "target.model",
         origin={"imported": "marian", "name": folder.path.resolve().name},
         source_vocabulary=scratch / "source.model",
-        source_prefix=prefix_of(source.ids, target, language_token, folder.path),
+        source_prefix=() if languages else prefix_of(source.ids, target, language_token, folder.path),
+        languages=languages,
         forced_eos=forces_eos(folder, eos),
         parity_on_examples=True,
     )

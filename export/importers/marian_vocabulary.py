@@ -7,7 +7,7 @@ only the SentencePiece model has come last: they are unknown to the model. In BP
 in merges; there these words are control pieces, which no text contains."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,13 @@ SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
 
 @dataclass(frozen=True)
 class Numbered:
-    """A SentencePiece model `spm`, the ids of its pieces, and how many ids the model has on this side."""
+    """A SentencePiece model `spm`, the ids of its pieces, and how many ids the model has on this side. `tokens`: names
+    and ids of what no text contains, such as the tokens of languages."""
 
     spm: Path
     ids: Mapping[str, int]
     size: int
+    tokens: Mapping[str, int] = field(default_factory=dict)
 
 
 def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> None:
@@ -45,6 +47,8 @@ def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> Non
                 "these files do not belong together"
             )
         table[index] = known.get(text) or unused(text, filler)
+    for text, index in numbered.tokens.items():
+        table[index] = unused(f"<{text}>", Piece.CONTROL)
     table[special.unk] = Piece(piece=table[special.unk].piece, type=Piece.UNKNOWN)
     table[special.eos] = Piece(piece=table[special.eos].piece, type=Piece.CONTROL)
     table += [piece for text, piece in known.items() if text not in numbered.ids]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from export.importers import ImportRefused
@@ -13,25 +12,13 @@ from model.layers import sinusoidal_positions
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
-SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 POSITION_TOLERANCE = 1e-3
 SHARED, SOURCE, TARGET = "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
-OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
+OUTPUT, BIAS, OUTPUT_BIAS = "lm_head.weight", "final_logits_bias", "embedding.output_bias"
 NORMS = {"self_norm": "self_attn_layer_norm", "cross_norm": "encoder_attn_layer_norm", "ffn_norm": "final_layer_norm"}
 ATTENTIONS = {"self_attention": "self_attn", "cross_attention": "encoder_attn"}
 FEED_FORWARD = {"expand": "fc1", "contract": "fc2"}
-
-
-def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights by Marian's names, in fp32. Raises ImportRefused where there are none."""
-    if (folder / SAFE).is_file():
-        result = load_file(folder / SAFE)
-    elif (folder / PICKLED).is_file():
-        result = torch.load(folder / PICKLED, map_location="cpu", weights_only=True)
-    else:
-        raise ImportRefused(f"{folder} has neither {SAFE} nor {PICKLED}: download the whole checkpoint")
-    return {name: tensor.float() for name, tensor in result.items()}
 
 
 def is_tied(weights: dict[str, Tensor], default: bool) -> bool:
@@ -47,19 +34,38 @@ def model_of(
 ) -> TranslationModel:
     """The model in evaluation mode; it never chooses words of `unwanted`. Raises ImportRefused for weights that are
     missing, of another shape, or left over."""
-    left, named = dict(weights), dict[str, Tensor]()
+    left = dict(weights)
     check_positions(left, config, where)
-    for ours, theirs in names(config, left):
+    ours = dict(names(config, left))
+    missing = next((name for name in ours.pop(OUTPUT_BIAS) if name not in left), None)
+    if missing is not None:
+        raise ImportRefused(f"{where}: the weights have no {missing}, which a model of this shape has")
+    bias = left.pop(BIAS).flatten().clone()
+    bias[list(unwanted)] = HIDDEN
+    return load_named(ours, left, weights, {OUTPUT_BIAS: bias}, config, where)
+
+
+def load_named(
+    names: dict[str, list[str]],
+    left: dict[str, Tensor],
+    weights: dict[str, Tensor],
+    computed: dict[str, Tensor],
+    config: ModelConfig,
+    where: Path,
+) -> TranslationModel:
+    """The model with the weights `names` (our name -> theirs, which are concatenated) out of `left`, and with
+    `computed` ones. Raises ImportRefused for weights that are missing, of another shape, or left over, copies among all
+    `weights` excepted."""
+    named = dict(computed)
+    for ours, theirs in names.items():
         missing = [name for name in theirs if name not in left]
         if missing:
-            raise ImportRefused(f"{where}: the weights have no {missing[0]}, which a Marian model of this shape has")
+            raise ImportRefused(f"{where}: the weights have no {missing[0]}, which a model of this shape has")
         parts = [left.pop(name) for name in theirs]
         named[ours] = torch.cat(parts) if len(parts) > 1 else parts[0]
     drop_copies(left, weights)
     if left:
         raise ImportRefused(f"{where}: the weights have {sorted(left)[0]}, which RingMT's models have no place for")
-    bias = named["embedding.output_bias"] = named["embedding.output_bias"].flatten().clone()
-    bias[list(unwanted)] = HIDDEN
     model = TranslationModel(config).eval()
     try:
         model.load_state_dict(named)
@@ -76,7 +82,7 @@ def names(config: ModelConfig, there: dict[str, Tensor]) -> Iterator[tuple[str, 
         yield "source_embedding.weight", [SOURCE]
     if not config.tied_output:
         yield "embedding.output_weight", [OUTPUT]
-    yield "embedding.output_bias", [BIAS]
+    yield OUTPUT_BIAS, [BIAS]
     for side, count in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for layer in range(count):
             yield from layer_names(f"{side}.layers.{layer}", side == "decoder")

@@ -5,6 +5,7 @@ from pathlib import Path
 from export.importers import ImportRefused
 from export.importers.argos.package import METADATA, SUFFIX
 from export.importers.json_files import read_object
+from export.importers.m2m100.folder import MODEL_TYPE
 
 CONFIG = "config.json"
 WEIGHTS = (".npz", ".bin")
@@ -28,8 +29,12 @@ def recognise(path: Path) -> tuple[str, Path]:
         kind = read_object(path / CONFIG).get("model_type")
         if kind == "marian":
             return "marian", path
+        if kind == MODEL_TYPE:
+            return "m2m100", path
         if kind is not None:
-            raise ImportRefused(f"{path / CONFIG} is of a '{kind}' model; of transformers only 'marian' is read")
+            raise ImportRefused(
+                f"{path / CONFIG} is of a '{kind}' model; of transformers 'marian' and '{MODEL_TYPE}' are"
+            )
     weights = [name for name in sorted(names) if name.endswith(WEIGHTS) and not name.startswith(("lex", "vocab"))]
     if weights and any("vocab" in name and name.endswith(".spm") for name in names):
         return "firefox", path

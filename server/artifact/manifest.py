@@ -110,6 +110,40 @@ class ContextKind:
     reach: int | None = None
 
 
+MANY = "mul"
+"""The language code of a side that has several (ISO 639-2)."""
+
+
+@dataclass(frozen=True)
+class LanguageTokens:
+    """The languages of a model that translates between many, and their tokens. A source begins with the ids of its
+    target language, then with those of its own. With `starts_target` the decoder reads the former, behind BOS (M2M-100,
+    Fan et al. 2020); else the encoder reads all of them (Johnson et al. 2017)."""
+
+    sources: dict[str, tuple[int, ...]]
+    """Language code -> ids."""
+    targets: dict[str, tuple[int, ...]]
+    starts_target: bool
+
+    def translates(self, source: str, target: str) -> bool:
+        return source in self.sources and target in self.targets and source != target
+
+    def prefix(self, source: str, target: str) -> tuple[int, ...]:
+        """The first ids of every source."""
+        return (*self.targets[target], *self.sources[source])
+
+    @property
+    def start_length(self) -> int:
+        """How many of the first ids of a source the decoder reads."""
+        return len(next(iter(self.targets.values()))) if self.starts_target else 0
+
+    @property
+    def first_pair(self) -> tuple[str, str]:
+        """The languages of examples: English into another, where there is English."""
+        source = "en" if "en" in self.sources else next(iter(self.sources))
+        return source, next(target for target in self.targets if target != source)
+
+
 @dataclass(frozen=True)
 class Manifest:
     """The description of an artifact. Lengths count pieces with EOS; `order` is N, None for full attention."""
@@ -140,7 +174,9 @@ class Manifest:
     source_vocabulary_file: str = ""
     source_vocabulary_size: int | None = None
     source_prefix: tuple[int, ...] = ()
-    """Ids before every source, such as a target-language token."""
+    """Ids before every source, such as a target-language token; where there are `languages`, of those of examples."""
+    languages: LanguageTokens | None = None
+    """None for a model of one pair; else one of `source_language` and `target_language` is MANY, or both are."""
     source_eos: bool = True
     """Whether every source ends with EOS; else only one without words."""
     length_ratio: float = 1.0
@@ -153,6 +189,30 @@ class Manifest:
     alignment: AlignmentKind | None = None
     """None where there are no align graphs."""
     format: int = FORMAT
+
+    @property
+    def start_length(self) -> int:
+        """How many of the first ids of a source the decoder reads, as the beginning of the translation."""
+        return 0 if self.languages is None else self.languages.start_length
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The languages that are translated."""
+        return (self.source_language,) if self.languages is None else tuple(self.languages.sources)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return (self.target_language,) if self.languages is None else tuple(self.languages.targets)
+
+    def translates(self, source: str, target: str) -> bool:
+        if self.languages is None:
+            return (source, target) == (self.source_language, self.target_language)
+        return self.languages.translates(source, target)
+
+    @property
+    def first_pair(self) -> tuple[str, str]:
+        """The languages of the model, or of its examples where it has many."""
+        return (self.source_language, self.target_language) if self.languages is None else self.languages.first_pair
 
     @property
     def precisions(self) -> tuple[str, ...]:
@@ -206,6 +266,19 @@ class Manifest:
         return self.signatures[file]
 
 
+def parse_languages(values: dict[str, Any]) -> LanguageTokens:
+    """Raises ValueError for tokens that are not those of a model that translates."""
+    sources, targets = (
+        {str(code): tuple(map(int, ids)) for code, ids in values[side].items()} for side in ("sources", "targets")
+    )
+    parsed = LanguageTokens(sources, targets, bool(values["starts_target"]))
+    if not sources or not targets or len({*sources, *targets}) < 2:
+        raise ValueError("languages: there is no pair of them")
+    if len({*map(len, targets.values())}) > 1:
+        raise ValueError("languages: targets have different numbers of tokens")
+    return parsed
+
+
 def parse_manifest(text: str, where: str) -> Manifest:
     """Raises ArtifactError for text that is not a manifest of this format."""
     try:
@@ -223,6 +296,8 @@ def parse_manifest(text: str, where: str) -> Manifest:
         if values.get("alignment") is not None:
             values["alignment"] = AlignmentKind(**values["alignment"])
         values["source_prefix"] = tuple(values.get("source_prefix", ()))
+        if values.get("languages") is not None:
+            values["languages"] = parse_languages(values["languages"])
         if "special_ids" in values:
             values["special_ids"] = SpecialIds(**values["special_ids"])
         values["signatures"] = {file: parse_signature(signature) for file, signature in values["signatures"].items()}

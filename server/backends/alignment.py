@@ -8,7 +8,7 @@ import numpy as np
 from server.backends.arrays import Flags, Floats, Ints
 
 IdPair = tuple[Sequence[int], Sequence[int]]
-"""Ids of a source with EOS, and of its translation without."""
+"""Ids of a source with EOS, and of its translation without EOS and without the tokens that it starts with."""
 
 
 class CannotAlign(ValueError):
@@ -28,10 +28,13 @@ class Aligner(Protocol):
         ...
 
 
-def align_batch(aligner: Aligner, bos_id: int, max_length: int, pairs: Sequence[IdPair]) -> list[Floats]:
-    """The weights [piece, source] of every pair. The model reads at most `max_length` target ids, BOS included; the
-    weights of further pieces are zero."""
-    cut = [(source, target[: max_length - 1]) for source, target in pairs]
+def align_batch(
+    aligner: Aligner, bos_id: int, max_length: int, pairs: Sequence[IdPair], start_length: int = 0
+) -> list[Floats]:
+    """The weights [piece, source] of every pair. The decoder reads the first `start_length` ids of a source, before the
+    translation: their weights are zero. The model reads at most `max_length` target ids, BOS included; the weights of
+    further pieces are zero."""
+    cut = [(source[start_length:], [*source[:start_length], *target][: max_length - 1]) for source, target in pairs]
     sources = np.zeros((len(cut), max(len(source) for source, _ in cut)), np.int64)
     targets = np.full((len(cut), 1 + max(len(target) for _, target in cut)), bos_id, np.int64)
     keep = np.zeros(sources.shape, np.int32)
@@ -41,5 +44,6 @@ def align_batch(aligner: Aligner, bos_id: int, max_length: int, pairs: Sequence[
     batch = aligner.align(sources, keep, targets)
     weights: list[Floats] = [np.zeros((len(target), len(source)), np.float32) for source, target in pairs]
     for row, (source, target) in enumerate(cut):
-        weights[row][: len(target)] = batch[row, : len(target), : len(source)]
+        of_words = batch[row, start_length : len(target), : len(source)]
+        weights[row][: len(of_words), start_length:] = of_words
     return weights

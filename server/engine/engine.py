@@ -178,7 +178,8 @@ class Engine:
     def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
         """Encode sentences of which all or none have a context, and all or none were encoded before."""
         started = time.monotonic()
-        ids, keep = pad_ids([request.source_ids for request in requests])
+        skipped = self.backend.manifest.start_length  # the decoder reads these
+        ids, keep = pad_ids([request.source_ids[skipped:] for request in requests])
         if requests[0].encoded is not None or requests[0].context is not None:
             contents = self._attend(ids, keep, requests)
         else:

@@ -46,10 +46,12 @@ class FinishedHypothesis:
 
 @dataclass
 class RunningSentence:
-    """A sentence in a slot, whose first step was at `first_clock` of the lane's clock."""
+    """A sentence in a slot, whose first step was at `first_clock` of the lane's clock. `forced`: the first tokens of
+    every row, those that a translation starts with and those of its prefix."""
 
     sentence: EncodedSentence
     first_clock: int
+    forced: tuple[int, ...]
     finished: list[FinishedHypothesis] = field(default_factory=list)
     log_probabilities: list[list[float]] = field(default_factory=list)
     """Log-probabilities of the tokens so far of every given translation (see ScoringLane)."""
@@ -85,7 +87,8 @@ class Lane:
         """`document`: the layout of a slot's document, where steps attend to documents."""
         self.backend, self.beam, self.max_slots = backend, beam, max_slots
         self.kind = LaneKind(beam, bool(document), self.is_scoring)
-        self.max_target_length, self.ids = backend.manifest.max_target_length, backend.manifest.special_ids
+        self.start_length, self.ids = backend.manifest.start_length, backend.manifest.special_ids
+        self.max_target_length = backend.manifest.max_target_length + self.start_length
         self._max_ring = backend.manifest.ring_capacity
         self.forces_eos = backend.manifest.forced_eos
         self.running: list[RunningSentence | None] = []
@@ -95,7 +98,7 @@ class Lane:
         self.max_length: Ints = np.zeros(0, np.int64)
         self.num_finished: Ints = np.zeros(0, np.int64)
         self._forced: set[int] = set()
-        """Slots of sentences whose next token is given by their prefix."""
+        """Slots of sentences whose next token is given."""
         self._first_limit = sys.maxsize
         """No sentence reaches its maximum length before the clock stands here."""
         self._ring_limit = sys.maxsize
@@ -183,10 +186,11 @@ class Lane:
         its prefix is as long as its translation may be; then the slot is still free."""
         slot = self.running.index(None)
         options, prefix = sentence.request.options, sentence.request.prefix
-        limit = options.length_limit(len(sentence.request.source_ids), len(prefix))
-        max_length = max(1, min(limit, self.max_target_length) - self.forces_eos)
-        if len(prefix) >= max_length:
-            raise ValueError(f"a prefix of {len(prefix)} tokens leaves no room within {max_length}")
+        limit = self.start_length + options.length_limit(len(sentence.request.source_ids), len(prefix))
+        max_length = max(self.start_length + 1, min(limit, self.max_target_length) - self.forces_eos)
+        forced = (*self.start_of(sentence.request), *prefix)
+        if len(forced) >= max_length:
+            raise ValueError(f"a prefix of {len(prefix)} tokens leaves no room within {max_length - self.start_length}")
         try:
             self.state.admit(slot, sentence.content, self.ids.bos, options.beam_size)
         except Exception:
@@ -195,12 +199,16 @@ class Lane:
         self.beam_size[slot] = options.beam_size
         self.max_length[slot] = max_length
         self.num_finished[slot] = 0
-        if prefix:
+        if forced:
             self._forced.add(slot)
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
-        self.running[slot] = RunningSentence(sentence, self.state.clock)
+        self.running[slot] = RunningSentence(sentence, self.state.clock, forced)
         self.awaiting_first_token.append(sentence.request)
         self.num_running += 1
+
+    def start_of(self, request: SentenceRequest) -> tuple[int, ...]:
+        """The tokens with which the sentence's translation starts."""
+        return request.source_ids[: self.start_length]
 
     def step(self) -> None:
         """Run the graph once: candidates and the following rows are in the state afterwards."""
@@ -229,14 +237,14 @@ class Lane:
         return complete
 
     def _force(self, slot: int) -> None:
-        """Let the slot's only row take the next token of the prefix, whatever the candidates are, with its score
+        """Let the slot's only row take the next token that is given, whatever the candidates are, with its score
         unchanged at 0."""
         running = self.running[slot]
         assert running is not None
-        prefix, position, rows = running.sentence.request.prefix, int(self.state.position[slot]), self.state.following
-        rows.token[slot], rows.parent[slot] = prefix[position], 0
+        forced, position, rows = running.forced, int(self.state.position[slot]), self.state.following
+        rows.token[slot], rows.parent[slot] = forced[position], 0
         rows.score[slot], rows.score[slot, 0] = DEAD_SCORE, 0
-        if position + 1 == len(prefix):
+        if position + 1 == len(forced):
             self._forced.remove(slot)
 
     def _finish(self, slot: int, rank: int) -> None:
@@ -284,7 +292,7 @@ class Lane:
         ]
 
     def _hypothesis(self, steps: Sequence[Choices], finished: FinishedHypothesis) -> Hypothesis:
-        ids = backtrack(steps[: finished.steps], finished.parent)
+        ids = backtrack(steps[: finished.steps], finished.parent)[self.start_length :]
         return Hypothesis(tuple(ids), finished.score, finished.normalized, finished.reason)
 
     def stable_prefix(self, slot: int) -> Sequence[int]:
@@ -302,7 +310,8 @@ class Lane:
             best = max(running.finished, key=lambda hypothesis: hypothesis.normalized)
             if prefix.best is not best:
                 prefix.set_best(best, backtrack(self._steps(slot, running)[: best.steps], best.parent))
-        return prefix.stable_ids(bool(live))
+        ids = prefix.stable_ids(bool(live))
+        return ids[self.start_length :] if self.start_length else ids
 
     def _steps(self, slot: int, running: RunningSentence) -> list[Choices]:
         """The choices of a running sentence's rows in all of its steps."""

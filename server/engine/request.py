@@ -99,11 +99,13 @@ class SentenceResult:
 class SentenceRequest:
     """One sentence in flight. The engine resolves `future` exactly once.
 
-    `source_ids` end with EOS. `context`: the sentences of its document that it attends to, None for none. Sentences of
-    one `owner` (a document, for example) are one flow among the flows of their `caller`; flows take turns. `targets`:
-    given translations that are scored instead of a search, each ending with EOS and within `max_length`, as many as
-    `beam_size`. `encoded`: the encoder output, where the source was encoded before. `prefix`: ids that every hypothesis
-    begins with, fewer than its length limit; they count neither in its score nor in the length that it is ranked by.
+    `source_ids` end with EOS; the first of them, as many as the manifest's `start_length`, are what the translation
+    starts with: its result does not have them, and its score does not count them, only the length that it is ranked by.
+    `context`: the sentences of its document that it attends to, None for none. Sentences of one `owner` (a document,
+    for example) are one flow among the flows of their `caller`; flows take turns. `targets`: given translations that
+    are scored instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`. `encoded`: the
+    encoder output, where the source was encoded before. `prefix`: ids that every hypothesis begins with, fewer than its
+    length limit; they count neither in its score nor in the length that it is ranked by.
     """
 
     source_ids: tuple[int, ...]

@@ -36,15 +36,19 @@ class ScoringLane(Lane):
         for slot, running in enumerate(self.running):
             if running is None:
                 continue
-            position, targets = int(self.state.position[slot]), running.sentence.request.targets
+            request, position = running.sentence.request, int(self.state.position[slot])
             if position == 0:
-                running.log_probabilities = [[] for _ in targets]
-            for row, target in enumerate(targets):
-                if position < len(target):
-                    log_probability = float(self._log_probabilities[slot, row, target[position]])
+                running.log_probabilities = [[] for _ in request.targets]
+            if position < self.start_length:
+                following.token[slot] = request.source_ids[position]
+                continue
+            place = position - self.start_length
+            for row, target in enumerate(request.targets):
+                if place < len(target):
+                    log_probability = float(self._log_probabilities[slot, row, target[place]])
                     running.log_probabilities[row].append(log_probability)
-                    following.token[slot, row] = target[position]
-            if position + 1 >= max(map(len, targets)):
+                    following.token[slot, row] = target[place]
+            if place + 1 >= max(map(len, request.targets)):
                 complete.append(slot)
         self.state.tick()
         return complete
@@ -62,6 +66,7 @@ class ScoringLane(Lane):
                     f"model '{self.backend.manifest.name}' scored a translation with a value that is no finite number: "
                     "its graphs are broken, or compute wrong results on this machine"
                 )
-            normalized = normalize(score, len(target), request.options.length_penalty)
+            length = self.start_length + len(target)
+            normalized = normalize(score, length, request.options.length_penalty)
             hypotheses.append(Hypothesis(target[:-1], score, normalized, "eos", tuple(log_probabilities)))
         return tuple(hypotheses)

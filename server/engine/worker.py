@@ -45,7 +45,8 @@ class EngineWorker:
     def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
         workers = min(settings.num_workers, settings.slots)
         self.queue = RequestQueue(settings.max_waiting, settings.max_waiting_tokens)
-        self._metrics, self._model, self._eos_id = metrics, model, backend.manifest.special_ids.eos
+        self._metrics, self._model = metrics, model
+        self._shortest_source = (*backend.manifest.source_prefix, backend.manifest.special_ids.eos)
         self._settings = settings
         self.context: ContextBackend | None = backend.context
         self._backend = backend
@@ -185,9 +186,9 @@ class EngineWorker:
         without. All pairs are one batch. Computed between steps, as `compute_states`. Raises Overloaded, EngineStopped
         and CannotAlign."""
         aligner, manifest = self._require_aligner(), self._backend.manifest
-        bos, longest = manifest.special_ids.bos, manifest.max_target_length
-        cost = sum(len(source) for source, _ in pairs)
-        return self._submit_side_task(lambda: align_batch(aligner, bos, longest, pairs), cost, owner)
+        bos, start = manifest.special_ids.bos, manifest.start_length
+        longest, cost = manifest.max_target_length + start, sum(len(source) for source, _ in pairs)
+        return self._submit_side_task(lambda: align_batch(aligner, bos, longest, pairs, start), cost, owner)
 
     def _require_aligner(self) -> Aligner:
         if self._backend.aligner is None:
@@ -230,7 +231,7 @@ class EngineWorker:
     def warm_up(self) -> None:
         """Decode one short sentence. Raises the engine's error, and ModelUnavailable when there is no result after
         STUCK_AFTER seconds."""
-        request = SentenceRequest((self._eos_id,), SearchOptions(beam_size=4, max_length=4))
+        request = SentenceRequest(self._shortest_source, SearchOptions(beam_size=4, max_length=4))
         self.submit(request)
         try:
             request.future.result(timeout=STUCK_AFTER)

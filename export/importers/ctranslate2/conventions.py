@@ -57,9 +57,6 @@ FLAGS = {
 SCALE_TOLERANCE = 1e-3
 POSITIONS = "position_encodings/encodings"
 LAYER = re.compile(r"^(encoder|decoder)/layer_(\d+)/")
-LANGUAGE_TOKEN = re.compile(r"__[a-z]{2,8}__|[a-z]{3}_[A-Z][a-z]{3}")
-"""Words with which translations of M2M-100 and NLLB begin."""
-MANY_LANGUAGES = 2
 
 
 def check_supported(folder: ModelFolder) -> None:
@@ -81,12 +78,6 @@ def check_supported(folder: ModelFolder) -> None:
         for flag, meaning in FLAGS.items():
             if variables.number(f"{side}/{flag}", 0):
                 raise ImportRefused(f"{variables.path}: {side}/{flag} is set: {meaning} are not computed")
-    tokens = [word for word in folder.target if LANGUAGE_TOKEN.fullmatch(word)]
-    if len(tokens) >= MANY_LANGUAGES:
-        raise ImportRefused(
-            f"{folder.path} is a model of many languages ({', '.join(tokens[:3])}, ...): its translations begin with a "
-            "language token, which is not computed; import a model of one pair"
-        )
 
 
 def check_sizes(folder: ModelFolder) -> None:
@@ -139,7 +130,7 @@ def config_of(folder: ModelFolder, words: Words, ngram: int | None, max_length: 
         unk_id=words.ids.unk,
         bos_id=words.ids.bos,
         eos_id=words.ids.eos,
-        source_eos=folder.conventions.has_source_eos or starts_from_zero(variables),
+        source_eos=folder.conventions.has_source_eos or starts_from_zero(variables) or bool(folder.many_tokens),
     )
 
 

@@ -10,11 +10,13 @@ from export.importers import ImportRefused
 from export.importers.ctranslate2.container import Variables, read_variables
 from export.importers.ctranslate2.names import renamed
 from export.importers.json_files import read_object
+from export.importers.language_tokens import tokens_of
 
 MODEL, CONFIG, SHORTLIST = "model.bin", "config.json", "vmap.txt"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
 SPM = (("source.spm", "target.spm"), ("source.model", "target.model"))
 SHARED_SPM = ("sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "shared.spm", "tokenizer.model")
+MANY_LANGUAGES = 2
 BPE = ("bpe.model", "source.bpe", "bpe.codes", "codes.bpe")
 """Codes of subword-nmt."""
 
@@ -44,6 +46,13 @@ class ModelFolder:
     target: Sequence[str]
     segmenters: tuple[Path, Path]
     shortlist: Path | None
+
+    @property
+    def many_tokens(self) -> dict[str, int]:
+        """Names of languages and the ids of their tokens, of M2M-100 and NLLB; of other models none."""
+        words = {word: index for index, word in enumerate(self.target) if not word.startswith(">>")}
+        tokens = tokens_of(words)
+        return tokens if len(tokens) >= MANY_LANGUAGES and self.source == self.target else {}
 
 
 def open_folder(path: Path, vocabularies: Sequence[Path] = (), beside: Path | None = None) -> ModelFolder:

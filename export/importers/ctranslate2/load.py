@@ -12,6 +12,7 @@ from export.importers.ctranslate2.weights import model_of
 from export.importers.language_tokens import prefix_of
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from model.config import ModelConfig
+from server.artifact.manifest import LanguageTokens
 
 
 def load_ctranslate2(
@@ -21,10 +22,11 @@ def load_ctranslate2(
     ngram: int | None,
     max_length: int,
     language_token: str | None,
+    languages: LanguageTokens | None = None,
     origin: dict[str, Any] | None = None,
 ) -> Content:
-    """The content of the artifact; vocabularies are written into the folder `scratch`. Raises ImportRefused and
-    ConfigError."""
+    """The content of the artifact; vocabularies are written into the folder `scratch`. `languages`: of a model of many,
+    or with several targets, if all are kept. Raises ImportRefused and ConfigError."""
     check_supported(folder)
     variables = folder.variables
     words = Words.of(folder, starts_from_zero(variables))
@@ -39,7 +41,8 @@ def load_ctranslate2(
         origin={"imported": "ctranslate2", "name": folder.path.resolve().name, **(origin or {})},
         shortlist=plan,
         source_vocabulary=scratch / "source.model",
-        source_prefix=(*first, *prefix_of(words.source, target, language_token, folder.path)),
+        source_prefix=() if languages else (*first, *prefix_of(words.source, target, language_token, folder.path)),
+        languages=languages,
         alignment=alignment_of(variables, config),
         parity_on_examples=True,
     )
@@ -51,4 +54,4 @@ def write_vocabularies(folder: ModelFolder, words: Words, config: ModelConfig, s
     for spm, ids, size, name in zip(
         folder.segmenters, (words.source, words.target), sizes, ("source.model", "target.model"), strict=True
     ):
-        write_vocabulary(Numbered(spm, ids, size), config.ids, scratch / name)
+        write_vocabulary(Numbered(spm, ids, size, folder.many_tokens), config.ids, scratch / name)

@@ -16,12 +16,20 @@ from export.importers.shortlists import plan_of
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.alignment import AlignmentHead
 from model.config import ModelConfig, SpecialIds
+from server.artifact.manifest import LanguageTokens
 
 
 def load_marian_nmt(
-    files: MarianFiles, target: str, scratch: Path, ngram: int | None, max_length: int, language_token: str | None
+    files: MarianFiles,
+    target: str,
+    scratch: Path,
+    ngram: int | None,
+    max_length: int,
+    language_token: str | None,
+    languages: LanguageTokens | None = None,
 ) -> Content:
-    """The content of the artifact; vocabularies are written into the folder `scratch`. Raises ImportRefused and
+    """The content of the artifact; vocabularies are written into the folder `scratch`. `languages`: of a model with
+    several targets, if all are kept. Raises ImportRefused and
     ConfigError."""
     marian = read_model(files.model)
     embeddings = Embeddings.of(marian)
@@ -41,7 +49,8 @@ def load_marian_nmt(
         origin={"imported": "marian-nmt", "name": files.model.name, "version": str(marian.config.get("version", ""))},
         shortlist=find_shortlist(files, marian, config),
         source_vocabulary=None if is_one else scratch / "source.model",
-        source_prefix=prefix_of(source_words(files), target, language_token, files.model),
+        source_prefix=() if languages else prefix_of(source_words(files), target, language_token, files.model),
+        languages=languages,
         alignment=at,
         parity_on_examples=True,
     )
