@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from server.artifact.discovery import find_artifacts
-from server.artifact.manifest import ArtifactError, read_manifest
+from server.artifact.manifest import ArtifactError, Manifest, read_manifest
 from server.cli.command import add_setting_flags, settings_of
 from server.cli.translate_document import translate_document
 from server.cli.translate_files import translate_files
@@ -23,6 +23,7 @@ from server.settings import SETTINGS, Settings, SettingsError
 from server.stores.interface import StoreError
 from server.stores.records import Mode
 from server.telemetry.metrics import Metrics
+from server.translation.pair_translator import in_languages
 from server.translation.translator import PendingText, RequestedOptions, Translator
 
 LINES_AHEAD = 256
@@ -95,18 +96,29 @@ def choose_artifact(settings: Settings, source: str | None, target: str | None) 
     """Load the first model for the languages. Raises ArtifactError that lists the available pairs if none or several
     pairs match."""
     manifests = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
-    pairs = {folder: (manifest.source_language, manifest.target_language) for folder, manifest in manifests.items()}
-    matching = {
-        folder: pair for folder, pair in pairs.items() if source in (None, pair[0]) and target in (None, pair[1])
-    }
+    matching = {folder: pair for folder, manifest in manifests.items() if (pair := _pair_of(manifest, source, target))}
     if not matching:
-        available = _listed(pairs.values())
+        available = _listed((each.source_language, each.target_language) for each in manifests.values())
         raise ArtifactError(
             f"no model translates {source or 'anything'} to {target or 'anything'}; there is {available}"
         )
     if len(set(matching.values())) > 1:
         raise ArtifactError(f"there are models for {_listed(matching.values())}: say which with --source and --target")
-    return Translator.load(next(iter(matching)), settings.engine, Metrics())
+    folder, pair = next(iter(matching.items()))
+    return in_languages(Translator.load(folder, settings.engine, Metrics()), *pair)
+
+
+def _pair_of(manifest: Manifest, source: str | None, target: str | None) -> tuple[str, str] | None:
+    """The languages of a model that translates from `source` into `target`, None for any; None where it does not, or
+    has several such pairs."""
+    pairs = [
+        (own_source, own_target)
+        for own_source in manifest.sources
+        if source in (None, own_source)
+        for own_target in manifest.targets
+        if target in (None, own_target) and manifest.translates(own_source, own_target)
+    ]
+    return pairs[0] if len(pairs) == 1 else None
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> str:

@@ -96,7 +96,7 @@ def shared_among(parts: Sequence[Part], translation: str, translator: Translator
     sentences as parts, else ids in proportion to the parts' lengths."""
     manifest = translator.artifact.manifest
     longest = manifest.max_target_length - 1  # BOS takes a place, too
-    plan = plan_text(translation, manifest.target_language, translator.target_pieces, manifest.max_target_length)
+    plan = plan_text(translation, translator.languages[1], translator.target_pieces, manifest.max_target_length)
     if len(parts) > 1 and len(plan.source_ids) == len(parts):
         shares = [ids[:-1] for ids in plan.source_ids]
     else:

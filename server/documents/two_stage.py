@@ -29,6 +29,16 @@ def in_stage(document: Document, leg: Leg) -> Document:
     return replace(document, model=leg.model, fingerprint=leg.fingerprint)
 
 
+def languages_of_stage(document: Document) -> tuple[str, str]:
+    """Source and target of the model that the document is with."""
+    source = document.source_language
+    for leg in document.legs:
+        if (leg.model, leg.fingerprint) == (document.model, document.fingerprint):
+            return source, leg.target_language
+        source = leg.target_language
+    return document.source_language, document.target_language
+
+
 def after_first(sentence: Sentence) -> Sentence:
     """The sentence of the second stage that a translated sentence of the first becomes; it is not cut yet."""
     return Sentence(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from server.documents.errors import NotServed, Refused, Unservable
 from server.documents.sentence_states import StateReader
-from server.documents.two_stage import in_stage
+from server.documents.two_stage import in_stage, languages_of_stage
 from server.stores.interface import ContextStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document
+from server.translation.pair_translator import in_languages
 from server.translation.translator import Translator
 
 
@@ -50,8 +51,8 @@ class Workspace:
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:
-    """The document's model. Raises NotServed, Unservable when it is served with other weights, and ModelUnavailable
-    when its engine hangs or has failed."""
+    """The document's model, for its languages. Raises NotServed, Unservable when it is served with other weights, and
+    ModelUnavailable when its engine hangs or has failed."""
     translator = translators.get(document.model)
     if translator is None:
         raise NotServed(not_served(document))
@@ -61,7 +62,13 @@ def translator_of(document: Document, translators: Mapping[str, Translator]) -> 
             f"model '{document.model}' has other weights here than when the document came: it was replaced, or servers "
             "that share a context store serve different models of one name. Send the document again"
         )
-    return translator
+    manifest, languages = translator.artifact.manifest, languages_of_stage(document)
+    if manifest.languages is not None and not manifest.translates(*languages):
+        raise Unservable(
+            f"model '{document.model}' does not translate from '{languages[0]}' into '{languages[1]}' any more: it was "
+            "imported with fewer languages. Send the document again"
+        )
+    return in_languages(translator, *languages)
 
 
 def not_served(document: Document) -> str:

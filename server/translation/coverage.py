@@ -68,7 +68,7 @@ async def count_missing(
     with contextlib.suppress(CannotAlign, Overloaded, DeadlineExceeded, EngineStopped):
         for number, weights in enumerate(await weights_of_pairs(worker, pairs, deadline)):
             missing[number] = num_missing(
-                weights, source_pieces.texts(source_pieces.without_eos(tuple(pairs[number][0])))
+                weights, source_pieces.spelled(source_pieces.without_eos(tuple(pairs[number][0])))
             )
     return missing
 

@@ -26,7 +26,8 @@ class LoadedModel:
         cls, artifact: Artifact, vocabularies: tuple[Pieces, Pieces], worker: EngineWorker, settings: EngineSettings
     ) -> "LoadedModel":
         """`vocabularies`: of source and target."""
-        return cls(*vocabularies, Planner(artifact.manifest, vocabularies, settings.max_waiting), worker)
+        manifest = artifact.manifest
+        return cls(*vocabularies, Planner(manifest, vocabularies, settings.max_waiting, manifest.first_pair), worker)
 
 
 def load_model(artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> LoadedModel:
@@ -47,17 +48,18 @@ def load_model(artifact: Artifact, settings: EngineSettings, metrics: Metrics) -
 
 
 def open_vocabularies(artifact: Artifact) -> tuple[Pieces, Pieces]:
-    """The vocabularies of source and target, often the same. Raises VocabularyError for one whose ids of UNK and EOS
-    are not the model's."""
+    """The vocabularies of source and target, often the same; of a model of many languages, those of its first pair.
+    Raises VocabularyError for one whose ids of UNK and EOS are not the model's."""
     manifest = artifact.manifest
-    target = Pieces(
-        artifact.path(manifest.vocabulary_file), manifest.vocabulary_size, language=manifest.source_language
-    )
+    language, _ = manifest.first_pair
+    target = Pieces(artifact.path(manifest.vocabulary_file), manifest.vocabulary_size, language=language)
     source = target
-    if manifest.source_vocabulary_file or manifest.source_prefix or not manifest.source_eos:
+    if manifest.source_vocabulary_file or not manifest.source_eos:
         path = artifact.path(manifest.source_vocabulary_file or manifest.vocabulary_file)
         size = manifest.source_vocabulary_size or manifest.vocabulary_size
-        source = Pieces(path, size, manifest.source_prefix, manifest.source_language, manifest.source_eos)
+        source = Pieces(path, size, manifest.source_prefix, language, manifest.source_eos)
+    elif manifest.source_prefix:
+        source = target.in_language(language, manifest.source_prefix)
     expected = (manifest.special_ids.unk, manifest.special_ids.eos)
     for pieces in (source, target):
         if (pieces.unk_id, pieces.eos_id) != expected:

@@ -67,9 +67,12 @@ class PlannedRequest:
 class Planner:
     """Cuts texts for one model."""
 
-    def __init__(self, manifest: Manifest, vocabularies: tuple[Pieces, Pieces], max_queued: int) -> None:
-        """`max_queued`: the most sentences of an interactive request, which are queued at once."""
-        self._manifest, self._max_queued = manifest, max_queued
+    def __init__(
+        self, manifest: Manifest, vocabularies: tuple[Pieces, Pieces], max_queued: int, languages: tuple[str, str]
+    ) -> None:
+        """`max_queued`: the most sentences of an interactive request, which are queued at once. `languages`: of source
+        and target."""
+        self._manifest, self._max_queued, self._languages = manifest, max_queued, languages
         self._source_pieces, self._target_pieces = vocabularies
 
     def plan_request(self, request: TextRequest, can_align: bool) -> PlannedRequest:
@@ -90,8 +93,7 @@ class Planner:
             for plan in plans
             for sentence in plan.planned
         )
-        languages = (self._manifest.source_language, self._manifest.target_language)
-        return PlannedRequest(request, plans, sentences, started, languages)
+        return PlannedRequest(request, plans, sentences, started, self._languages)
 
     def plan_text(
         self,
@@ -105,7 +107,7 @@ class Planner:
         manifest = self._manifest
         return plan_text(
             text,
-            manifest.source_language,
+            self._languages[0],
             self._source_pieces,
             manifest.max_source_length,
             splits,

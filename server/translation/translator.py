@@ -79,7 +79,8 @@ class Translator:
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Source and target."""
+        """Source and target; MANY for a side of several, in a model that no request has chosen a pair of (see
+        `in_languages`)."""
         return self.artifact.manifest.source_language, self.artifact.manifest.target_language
 
     @property

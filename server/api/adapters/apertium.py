@@ -71,10 +71,8 @@ async def translate(
     responses=responses_of(ApertiumError),
 )
 async def pairs(admitted: Admitted) -> Response:
-    served = admitted.state.routes.languages
     listed = [
         ApertiumPair(sourceLanguage=source, targetLanguage=target)
-        for source, targets in served.items()
-        for target in targets
+        for source, target in admitted.state.routes.listed_pairs
     ]
     return written_whole(ApertiumPairs(responseData=listed))

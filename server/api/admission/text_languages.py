@@ -31,7 +31,7 @@ async def languages_of(state: ServerState, texts: Sequence[str], source: str | N
     named = None if source is None else served_code(source, served)
     if source is not None and named is None:
         raise ApiError("invalid_value", f"{source} is not supported", "source")
-    fitting = [code for code, targets in served.items() if served_code(into, targets) is not None]
+    fitting = routes.sources_into(into)
     if not fitting or (named is not None and named not in fitting):
         raise ApiError("invalid_value", f"{target} is not supported", "target")
     if named is not None:

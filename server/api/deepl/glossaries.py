@@ -44,7 +44,7 @@ router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate")
 
 @router.get("/v2/glossary-language-pairs", summary="Languages that glossaries are for", responses=READ_ERRORS)
 async def pairs(admitted: Admitted) -> DeepLPairs:
-    pairs = [DeepLPair(source_lang=source, target_lang=target) for source, target in _served(admitted.state)]
+    pairs = [DeepLPair(source_lang=source, target_lang=target) for source, target in _listed(admitted.state)]
     return DeepLPairs(supported_languages=pairs)
 
 
@@ -185,7 +185,7 @@ async def _read(state: ServerState, dictionaries: Sequence[DeepLEntries]) -> lis
     read: dict[tuple[str, str], Dictionary] = {}
     for dictionary in dictionaries:
         pair = (base_language(dictionary.source_lang), base_language(dictionary.target_lang))
-        if pair not in _served(state):
+        if not _is_served(state, pair):
             raise ApiError("invalid_value", f"Glossaries from {pair[0]} to {pair[1]} not supported.", "target_lang")
         if pair in read:
             raise ApiError("invalid_value", f"There are two dictionaries from {pair[0]} to {pair[1]}.", "dictionaries")
@@ -214,10 +214,16 @@ def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dicti
     return dictionary
 
 
-def _served(state: ServerState) -> list[tuple[str, str]]:
-    """Pairs of languages that are translated, by one model or two."""
+def _is_served(state: ServerState, pair: tuple[str, str]) -> bool:
+    """Whether a pair of languages is translated, by one model or two."""
     served = state.routes.known_languages
-    pairs = ((base_language(source), base_language(target)) for source, targets in served.items() for target in targets)
+    sources = [source for source in served if base_language(source) == pair[0]]
+    return any(base_language(target) == pair[1] for source in sources for target in served[source])
+
+
+def _listed(state: ServerState) -> list[tuple[str, str]]:
+    """Pairs that are translated, without regions (see `RoutingTable.listed_pairs`)."""
+    pairs = ((base_language(source), base_language(target)) for source, target in state.routes.listed_pairs)
     return list(dict.fromkeys(pairs))
 
 

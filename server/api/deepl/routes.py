@@ -149,10 +149,9 @@ async def languages(
     served = admitted.state.routes.languages
     if kind == "source":
         return [DeepLLanguage(language=_shown(code), name=name_of(code)) for code in served]
-    targets = sorted(set().union(*served.values()))
     return [
         DeepLLanguage(language=shown, name=f"{name_of(code)} ({shown[3:]})" if shown[2:] else name_of(code))
-        for code in targets
+        for code in admitted.state.routes.targets
         for shown in REGIONS.get(code, (code.upper(),))
     ]
 
@@ -259,8 +258,7 @@ async def _sources(
 ) -> list[Detected]:
     """The language of every text, as a served code unless it is foreign. Raises ApiError for languages that are not
     served."""
-    served = state.routes.known_languages
-    fitting = [code for code, targets in served.items() if served_code(target_lang, targets)]
+    fitting = state.routes.sources_into(target_lang)
     _check_served("target_lang", bool(fitting))
     if not source_lang:
         return await detect_sources(texts, fitting, _any_target(state, target_lang))

@@ -241,8 +241,7 @@ def _check_texts(texts: Sequence[str], settings: Settings) -> None:
 
 def _codes(state: ServerState) -> list[str]:
     """All source and target languages."""
-    served = state.routes.languages
-    return sorted(set(served).union(*served.values()))
+    return sorted({*state.routes.languages, *state.routes.targets})
 
 
 def _named(code: str) -> LibreLanguage:

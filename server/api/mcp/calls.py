@@ -26,11 +26,15 @@ from server.api.requests.errors import ApiError
 from server.api.requests.limits import check_document, check_sizes, requested_options
 from server.api.serving.file_jobs import within
 from server.api.serving.language_names import name_of
+from server.api.serving.routing import RoutingTable
 from server.files.file_translation import translate_as_document
 from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.text.protect.terms import Terms
 from server.translation.assembly import TextTranslation
+
+MANY_SOURCES = 4
+"""Source languages with the same targets, of which an error says the targets once."""
 
 
 async def translate(arguments: TranslateArguments, admitted: AdmittedRequest) -> Translations:
@@ -95,9 +99,26 @@ async def _languages(admitted: AdmittedRequest, texts: Sequence[str], source: st
     try:
         return await languages_of(admitted.state, texts, None if source.lower() == AUTO else source, target)
     except ApiError as error:
-        served = admitted.state.routes.languages
-        pairs = ", ".join(f"{code} to {' or '.join(targets)}" for code, targets in served.items())
-        raise ApiError(error.kind, f"{error.message}; this server translates {pairs}", error.param) from None
+        raise ApiError(error.kind, f"{error.message}; {_served(admitted.state.routes)}", error.param) from None
+
+
+def _served(routes: RoutingTable) -> str:
+    """What is translated into what, in words: each group of sources with the same targets once."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for code, targets in routes.languages.items():
+        groups.setdefault(tuple(sorted({*targets, code})), []).append(code)
+    parts = [
+        f"{code} to {' or '.join(routes.languages[code])}"
+        for codes in groups.values()
+        if len(codes) < MANY_SOURCES
+        for code in codes
+    ]
+    parts += [
+        f"from {', '.join(codes)} to {' or '.join(group)}"
+        for group, codes in groups.items()
+        if len(codes) >= MANY_SOURCES
+    ]
+    return f"this server translates {', '.join(parts)}"
 
 
 async def _terms(glossary: dict[str, str], keep: list[str]) -> Terms | None:

@@ -53,7 +53,7 @@ class Tool(Generic[Taken]):
                     part["maxItems"] = self.most_texts(settings)
         if "alternatives" in fields:
             fields["alternatives"]["maximum"] = settings.engine.max_beam_size - 1
-        for name, codes in (("source", routes.languages), ("target", _targets(routes))):
+        for name, codes in (("source", routes.languages), ("target", routes.targets)):
             if name in fields:
                 fields[name]["description"] += f" Served: {', '.join(codes)}."
         return schema
@@ -113,10 +113,6 @@ TOOLS: dict[str, Tool[Any]] = {
         ),
     )
 }
-
-
-def _targets(routes: RoutingTable) -> list[str]:
-    return sorted({target for targets in routes.languages.values() for target in targets})
 
 
 def _without_titles(schema: Any) -> Any:

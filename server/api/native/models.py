@@ -10,7 +10,6 @@ from server.api.admission.api_route import ApiRoute
 from server.api.native.schemas import Language, Languages, ListedModel, Model, Models
 from server.api.requests.errors import ADMISSION, documented
 from server.api.serving.model_names import names_of_pairs
-from server.api.serving.routing import RoutingTable
 from server.translation.translator import Translator
 
 STARTED = int(time.time())
@@ -39,15 +38,10 @@ async def languages(admitted: Admitted) -> Languages:
     routes = admitted.state.routes
     return Languages(
         languages=[
-            Language(source=source, targets=targets, through=_through(routes, source))
+            Language(source=source, targets=targets, through=routes.pivots(source) or None)
             for source, targets in routes.direct_languages.items()
         ]
     )
-
-
-def _through(routes: RoutingTable, source: str) -> dict[str, str] | None:
-    pivots = {target: routes.pivot_language(source, target) for target in routes.languages[source]}
-    return {target: pivot for target, pivot in pivots.items() if pivot is not None} or None
 
 
 @admin.put(

@@ -27,6 +27,10 @@ class NamedPair:
 def pair_named(name: str, models: Mapping[str, Translator], routes: RoutingTable) -> NamedPair:
     """The languages that a model's name stands for. Raises ApiError (404)."""
     if name in models:
+        if models[name].artifact.manifest.languages is not None:
+            example = "-".join(models[name].artifact.manifest.first_pair)
+            message = f"model '{name}' translates between many languages: name two of them, such as {example}"
+            raise ApiError("invalid_value", message, "model")
         return NamedPair(*models[name].languages, model=name)
     prefix = next((prefix for prefix in PREFIXES if name.lower().startswith(prefix)), "")
     pair = name[len(prefix) :]
@@ -38,10 +42,10 @@ def pair_named(name: str, models: Mapping[str, Translator], routes: RoutingTable
 
 
 def names_of_pairs(models: Mapping[str, Translator], routes: RoutingTable) -> list[str]:
-    """The served models' names; the pairs of languages, of two models too; and the targets with a detected source."""
-    pairs = [f"{source}-{target}" for source, targets in routes.languages.items() for target in targets]
-    targets = sorted({target for targets in routes.languages.values() for target in targets})
-    return list(dict.fromkeys([*models, *pairs, *(f"{AUTO}-{target}" for target in targets)]))
+    """The served models' names; the pairs of languages, of two models too (see `RoutingTable.listed_pairs`); and the
+    targets with a detected source."""
+    pairs = [f"{source}-{target}" for source, target in routes.listed_pairs]
+    return list(dict.fromkeys([*models, *pairs, *(f"{AUTO}-{target}" for target in routes.targets)]))
 
 
 def _served_pairs(pair: str, routes: RoutingTable) -> Iterator[NamedPair]:

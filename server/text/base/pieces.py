@@ -1,6 +1,7 @@
 """SentencePiece: text to ids and back."""
 
 import contextlib
+import copy
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -49,6 +50,13 @@ class Pieces:
         self.unk_id, self.eos_id = int(self._model.unk_id()), int(self._model.eos_id())
         if self.eos_id < 0:
             raise VocabularyError(f"{path} has no piece that ends a sentence: train it with an eos_id")
+
+    def in_language(self, language: str, prefix: tuple[int, ...] = ()) -> "Pieces":
+        """The same pieces for texts in a language, with other ids before every sentence. Shares what is kept of words
+        and characters."""
+        other = copy.copy(self)
+        other.language, other._prefix = language, prefix
+        return other
 
     def __len__(self) -> int:
         return int(self._model.get_piece_size())
@@ -110,6 +118,11 @@ class Pieces:
     def texts(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary's pieces, with "\u2581" at the start of a word."""
         return [str(self._model.id_to_piece(index)) for index in ids]
+
+    def spelled(self, ids: Sequence[int]) -> list[str]:
+        """Like `texts`, but "" for ids that stand for no text, such as the tokens of languages."""
+        pieces = zip(self.texts(ids), ids, strict=True)
+        return ["" if self._model.is_control(index) else piece for piece, index in pieces]
 
     def decode_with_offsets(self, ids: Sequence[int]) -> tuple[str, list[tuple[int, int]]]:
         """The concatenated pieces with a space before every word, and start and end of each id in this text. Byte
