@@ -37,7 +37,7 @@ class Shape:
     activation: str = "relu"
     forced_eos: bool = False
     eos_bonus: float = 0.0
-    """Factor on the output of EOS, so that translations end, some early and some late."""
+    """Added to the logit of EOS, so that translations end, some early and some late."""
 
 
 @cache
@@ -75,8 +75,8 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         vocab_size=size, d_model=shape.d_model, encoder_layers=shape.encoder_layers,
         decoder_layers=shape.decoder_layers, encoder_attention_heads=shape.heads, decoder_attention_heads=shape.heads,
         encoder_ffn_dim=shape.ffn, decoder_ffn_dim=shape.ffn, scale_embedding=shape.scaled,
-        activation_function=shape.activation, max_position_embeddings=64, init_std=0.4,
-        forced_eos_token_id=EOS if shape.forced_eos else None, pad_token_id=PAD, bos_token_id=0, eos_token_id=EOS,
+        activation_function=shape.activation, max_position_embeddings=64, init_std=0.25,
+        pad_token_id=PAD, bos_token_id=0, eos_token_id=EOS,
         decoder_start_token_id=EOS, max_length=64,
     )  # fmt: skip
     model = M2M100ForConditionalGeneration(config).eval()
@@ -84,8 +84,11 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         for name, parameter in model.named_parameters():
             if "norm" in name:
                 parameter.add_(torch.randn_like(parameter) * 0.2)
-        if shape.eos_bonus:
-            model.model.shared.weight[EOS] *= shape.eos_bonus
+            elif name.endswith(("fc1.weight", "fc2.weight", "_proj.weight")):
+                parameter.mul_(4)  # or each step would say the word that it reads
+        end = model.model.shared.weight[EOS]
+        model.model.decoder.layer_norm.bias += shape.eos_bonus * end / end.square().sum()
+    model.generation_config.forced_eos_token_id = EOS if shape.forced_eos else None
     model.save_pretrained(folder)
     return model
 

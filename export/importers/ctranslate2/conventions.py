@@ -7,8 +7,9 @@ import numpy as np
 
 from export.importers import ImportRefused
 from export.importers.ctranslate2.container import Array, Variables
-from export.importers.ctranslate2.folder import ModelFolder
+from export.importers.ctranslate2.folder import MANY_LANGUAGES, ModelFolder
 from export.importers.ctranslate2.vocabulary import Words
+from export.importers.language_codes import named
 from model.alignment import AlignmentHead
 from model.config import ModelConfig
 
@@ -78,6 +79,17 @@ def check_supported(folder: ModelFolder) -> None:
         for flag, meaning in FLAGS.items():
             if variables.number(f"{side}/{flag}", 0):
                 raise ImportRefused(f"{variables.path}: {side}/{flag} is set: {meaning} are not computed")
+    check_languages(folder)
+
+
+def check_languages(folder: ModelFolder) -> None:
+    """Raise ImportRefused for a model whose translations begin with language tokens that its sources do not have."""
+    tokens = [word for word in folder.target if not word.startswith(">>") and named(word) is not None]
+    if len(tokens) >= MANY_LANGUAGES and not folder.many_tokens:
+        raise ImportRefused(
+            f"{folder.path} is a model of many languages ({', '.join(tokens[:3])}, ...) with two vocabularies: M2M-100 "
+            "and NLLB have one"
+        )
 
 
 def check_sizes(folder: ModelFolder) -> None:

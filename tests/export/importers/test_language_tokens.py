@@ -19,8 +19,11 @@ def test_the_token_of_the_target_or_the_named_one_is_taken() -> None:
 
 
 @pytest.mark.parametrize("words", [{">>deu<<": 1}, {">>deu<<": 1, ">>fra<<": 2}])
-def test_a_choice_is_asked_for_where_no_token_is_that_of_the_target(words: dict[str, int]) -> None:
-    with pytest.raises(ImportRefused, match="no language token de: choose one by --language-token, among deu"):
-        prefix_of(words, "de", None, HERE)
+def test_the_token_is_found_by_any_code_and_a_choice_is_asked_for_where_none_is_the_targets(
+    words: dict[str, int],
+) -> None:
+    assert prefix_of(words, "de", None, HERE) == prefix_of(words, "de-Latn", None, HERE) == (1,)
+    with pytest.raises(ImportRefused, match="no language token nl: choose one by --language-token, among deu"):
+        prefix_of(words, "nl", None, HERE)
     with pytest.raises(ImportRefused, match="no language token nl"):
         prefix_of(words, "de", "nl", HERE)

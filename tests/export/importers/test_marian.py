@@ -200,11 +200,6 @@ def another_weight(folder: Path) -> None:
         (changed("config.json", encoder_layers=3), "have no model.encoder.layers.2"),
         (changed("generation_config.json", bad_words_ids=[[1, 2]]), "bad_words_ids has sequences"),
         (changed("generation_config.json", forced_eos_token_id=5), "forced_eos_token_id 5 is not eos_token_id 0"),
-        (changed("tokenizer_config.json", target_lang=None), "does not say its target language"),
-        (
-            changed("tokenizer_config.json", target_lang="nl"),
-            "no language token nl: choose one by --language-token, among de, fr, or none",
-        ),
         (learned_positions, "are learned positions"),
         (another_weight, "model.decoder.layer_norm.weight, which RingMT's models have no place for"),
     ],
@@ -215,5 +210,23 @@ def test_unsupported_checkpoints_are_refused_with_the_reason(
     write_marian(tmp_path / "opus", Shape(pickled=True, languages=("de", "fr")))
     damage(tmp_path / "opus")
     with pytest.raises(ImportRefused, match=message):
-        run_import(tmp_path / "opus", tmp_path / "out")
+        run_import(tmp_path / "opus", tmp_path / "out", "--language-token", "de")
+    assert not (tmp_path / "out").exists()
+
+
+def test_targets_that_a_checkpoint_does_not_have_or_say_are_refused(tmp_path: Path) -> None:
+    write_marian(tmp_path / "several", Shape(languages=("deu", "fra")))
+    for options, message in (
+        (("--target", "nl"), "no language token nl: choose one by --language-token, among deu, fra, or none"),
+        (("--languages", "fr,nl"), "has no language 'nl'; it has de, fr"),
+        (("--languages", "en"), "--languages leaves no language to translate into"),
+    ):
+        with pytest.raises(ImportRefused, match=message):
+            run_import(tmp_path / "several", tmp_path / "out", *options)
+    write_marian(tmp_path / "one", Shape())
+    with pytest.raises(ImportRefused, match="--languages is for a model of many languages"):
+        run_import(tmp_path / "one", tmp_path / "out", "--languages", "de")
+    changed("tokenizer_config.json", target_lang=None)(tmp_path / "one")
+    with pytest.raises(ImportRefused, match="does not say its target language"):
+        run_import(tmp_path / "one", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -56,12 +56,12 @@ def test_files_are_recognised(tmp_path: Path) -> None:
     [
         ((), "it has none that is known"),
         (("opus.zip",), "opus.zip is packed: unpack it first"),
-        (("config.json", "model.safetensors"), "is of a 'm2m_100' model; of transformers only 'marian' is read"),
+        (("config.json", "model.safetensors"), "is of a 'bart' model; of transformers 'marian' and"),
     ],
 )
 def test_what_is_none_is_refused_with_what_to_do(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match=message):
-        recognise(write(tmp_path, names, {"model_type": "m2m_100"}))
+        recognise(write(tmp_path, names, {"model_type": "bart"}))
     (tmp_path / "opus.zip").touch()
     with pytest.raises(ImportRefused, match="is packed: unpack it and give its folder"):
         recognise(tmp_path / "opus.zip")
