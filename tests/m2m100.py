@@ -77,9 +77,10 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         encoder_ffn_dim=shape.ffn, decoder_ffn_dim=shape.ffn, scale_embedding=shape.scaled,
         activation_function=shape.activation, max_position_embeddings=64, init_std=0.25,
         pad_token_id=PAD, bos_token_id=0, eos_token_id=EOS,
-        decoder_start_token_id=EOS, max_length=64,
+        decoder_start_token_id=EOS,
     )  # fmt: skip
-    model = M2M100ForConditionalGeneration(config).eval()
+    model = M2M100ForConditionalGeneration(config)
+    model.train(False)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" in name:

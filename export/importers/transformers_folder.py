@@ -55,7 +55,7 @@ class TransformersFolder:
 
     def activation(self, known: Mapping[str, str]) -> str:
         """Raises ImportRefused for one that is not `known`."""
-        theirs = self.config.get("activation_function")
+        theirs = str(self.config.get("activation_function"))
         if theirs not in known:
             raise ImportRefused(f"{self.path / CONFIG}: activation_function '{theirs}' is none of {', '.join(known)}")
         return known[theirs]

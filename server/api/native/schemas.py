@@ -260,7 +260,9 @@ class Model(BaseModel):
     """A model that is served. Lengths are pieces of one sentence, its end included."""
 
     name: str
-    source: str
+    source: str = Field(
+        description='"mul" for a model of several languages, which /v1/languages lists; so is the target.'
+    )
     target: str
     variant: str
     licence: str
