@@ -13,6 +13,10 @@ from export.importers import ImportRefused
 
 SAME = {"no": "nb", "nb": "no"}
 """Languages that the registry does not equate, and that models and people call by either name."""
+PART_OF = {"Kore": "Hang", "Jpan": "Hira"}
+"""Scripts of the tables that are several in one, and the part that models name."""
+LONG_TAG = 3
+"""Parts of a likely tag that has a script: language, script and region."""
 USUAL = {"fil": "tl", "ns": "nso"}
 """Codes that clients use for what CLDR calls otherwise, and M2M-100's own for Northern Sotho."""
 TOKEN = re.compile(r"__(?P<m2m>[a-z]{2,3})__|(?P<nllb>[a-z]{3}_[A-Z][a-z]{3})|>>(?P<marian>[A-Za-z][A-Za-z0-9_-]*)<<")
@@ -30,20 +34,20 @@ def named(token: str) -> str | None:
 
 def codes_of(names: Iterable[str]) -> dict[str, str]:
     """The code of every name of a language, each another one: the shortest language code of the registry; with the
-    script where several names are of one language and this is not its usual script; the name itself, spelled as a tag,
-    where that is not enough (`twi`, where `aka` is `ak`)."""
+    script where that is not its usual one; the name's own language where another name has the code already (`twi`,
+    where `aka` is `ak`)."""
     codes: dict[str, str] = {}
     of_language: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         of_language.setdefault(base_of(name), []).append(name)
     taken = set[str]()
     for language, found in of_language.items():
-        ranked = sorted(found, key=lambda name: (not is_usual_script(name, language), *_distance(name, language)))
+        ranked = sorted(found, key=lambda name: (not is_usual_script(name, language), *_distance(name, language), name))
         for number, name in enumerate(ranked):
-            script = script_of(name)
-            wanted = language if not number else f"{language}-{script}" if script else tag_of(name)
-            if number and is_usual_script(name, language):
-                wanted = tag_of(name).partition("-")[0]
+            own = tag_of(name).partition("-")[0]
+            wanted = (
+                (own if number else language) if is_usual_script(name, language) else f"{language}-{script_of(name)}"
+            )
             code = next(code for code in (wanted, tag_of(name), f"{tag_of(name)}-x-{number}") if code not in taken)
             taken.add(code)
             codes[name] = code
@@ -67,9 +71,9 @@ def script_of(name: str) -> str:
 
 
 def is_usual_script(name: str, language: str) -> bool:
-    """Whether a name has no script, or that in which its language is most often written."""
+    """Whether a name has no script, or that in which its language is most often written, as far as that is known."""
     script, likely = script_of(name), LIKELY_SUBTAGS.get(language, "").split("-")
-    return not script or (len(likely) > 1 and likely[1] == script)
+    return not script or len(likely) < LONG_TAG or script in (likely[1], PART_OF.get(likely[1]))
 
 
 def _distance(name: str, language: str) -> tuple[bool, int, bool]:

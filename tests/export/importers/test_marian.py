@@ -144,6 +144,35 @@ def test_int8_is_close_and_repeats_its_goldens(imported: Imported) -> None:
     assert manifest.special_ids.bos == manifest.special_ids.pad == manifest.vocabulary_size - 1
 
 
+def test_all_targets_of_a_model_are_one_artifact(tmp_path: Path) -> None:
+    """Sentences into each of them share a batch, and `>>deu<<` is found from `de`."""
+    shape = Shape(languages=("deu", "fra", "cmn_Hant"))
+    model = write_marian(tmp_path / "opus", shape)
+    artifact = run_import(tmp_path / "opus", tmp_path / "out", "--graphs", "onnx-fp32", "--languages", "en,fr,deu")
+    manifest = artifact.manifest
+    assert (manifest.name, manifest.source_language, manifest.target_language) == ("out", "en", "mul")
+    assert manifest.languages is not None
+    assert (manifest.sources, manifest.targets, manifest.start_length) == (("en",), ("fr", "de"), 0)
+    imported, (pieces, _) = Imported(shape, model, tmp_path / "opus", artifact), open_vocabularies(artifact)
+    asked = [(sentence, target) for sentence in ENGLISH[:3] for target in ("de", "fr")]
+    sources = [
+        Source(pieces.in_language("en", manifest.languages.prefix("en", target)).encode([sentence])[0])
+        for sentence, target in asked
+    ]
+    backend = load_backend(artifact, "onnx", "fp32")
+    results = translate_now(backend, sources, SearchOptions(BEAM, BEAM, 1.0, 12))
+    for (sentence, target), source, result in zip(asked, sources, results, strict=True):
+        token = {"de": ">>deu<<", "fr": ">>fra<<"}[target]
+        assert list(source.ids) == tokenizer_of(imported)(token + sentence)["input_ids"]
+        assert [list(each.ids) for each in result.hypotheses] == [
+            ids for ids, _ in their_search(model, list(source.ids), 12, 1.0)
+        ]
+    every = run_import(tmp_path / "opus", tmp_path / "every", "--graphs", "onnx-fp32").manifest
+    assert set(every.targets) == {"de", "fr", "zh-Hant"}
+    only = run_import(tmp_path / "opus", tmp_path / "only", "--graphs", "onnx-fp32", "--target", "de").manifest
+    assert (only.name, only.languages, only.source_prefix) == ("en-de", None, sources[0].ids[:1])
+
+
 def test_it_is_served_over_http(tmp_path: Path) -> None:
     shape = Shape(languages=("fra", "deu"))
     model = write_marian(tmp_path / "opus", shape)
