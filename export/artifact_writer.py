@@ -28,7 +28,8 @@ from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load
 from model.training.document_checkpoint import has_context, load_document_model
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact, file_hash
-from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, LanguageTokens, Manifest, Shortlist
+from server.artifact.language_tokens import LanguageTokens
+from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
 from server.engine.self_test import GOLDEN
 
 ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"

@@ -18,7 +18,7 @@ from export.importers.recognise import recognise
 from export.parity import ParityError
 from model.config import ConfigError
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import MANY, LanguageTokens
+from server.artifact.language_tokens import MANY, LanguageTokens
 
 MAX_LENGTH = 256
 AUTO = "auto"

@@ -19,7 +19,7 @@ from export.importers.m2m100.load import load_m2m100
 from export.importers.marian import MarianFolder, load_marian
 from export.importers.marian_nmt.files import MarianFiles, find_beside, find_firefox
 from export.importers.marian_nmt.load import load_marian_nmt, source_words
-from server.artifact.manifest import LanguageTokens
+from server.artifact.language_tokens import LanguageTokens
 
 
 @dataclass(frozen=True)

@@ -107,5 +107,5 @@ def found_in(name: str, codes: Sequence[str]) -> str | None:
     spelled = {code.lower(): code for code in codes}
     base = base_of(name)
     candidates = [tag_of(name), f"{base}-{script_of(name)}"]
-    candidates += [base, SAME.get(base, base)] if is_usual_script(name, base) else []
+    candidates += [tag_of(name).partition("-")[0], base, SAME.get(base, base)] if is_usual_script(name, base) else []
     return next((spelled[code.lower()] for code in candidates if code.lower() in spelled), None)

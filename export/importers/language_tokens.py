@@ -7,7 +7,7 @@ from pathlib import Path
 
 from export.importers import ImportRefused
 from export.importers.language_codes import codes_of, found_in, kept_of, named
-from server.artifact.manifest import MANY, LanguageTokens
+from server.artifact.language_tokens import MANY, LanguageTokens
 
 LISTED = 20
 

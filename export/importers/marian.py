@@ -11,7 +11,7 @@ from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from export.importers.marian_weights import is_tied, model_of
 from export.importers.transformers_folder import CONFIG, TransformersFolder, forces_eos, read_weights, unwanted_words
 from model.config import ModelConfig
-from server.artifact.manifest import LanguageTokens
+from server.artifact.language_tokens import LanguageTokens
 
 VOCABULARY, TARGET_VOCABULARY, SOURCE_SPM, TARGET_SPM = "vocab.json", "target_vocab.json", "source.spm", "target.spm"
 ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}

@@ -12,7 +12,7 @@ from export.importers.ctranslate2.weights import model_of
 from export.importers.language_tokens import prefix_of
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
 from model.config import ModelConfig
-from server.artifact.manifest import LanguageTokens
+from server.artifact.language_tokens import LanguageTokens
 
 
 def load_ctranslate2(

@@ -16,7 +16,7 @@ from model.config import ModelConfig
 from model.layers import sinusoidal_positions
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
-from server.artifact.manifest import LanguageTokens
+from server.artifact.language_tokens import LanguageTokens
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 COMPUTED = ("model.encoder.embed_positions.weights", "model.decoder.embed_positions.weights")

@@ -16,7 +16,7 @@ from export.importers.shortlists import plan_of
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.alignment import AlignmentHead
 from model.config import ModelConfig, SpecialIds
-from server.artifact.manifest import LanguageTokens
+from server.artifact.language_tokens import LanguageTokens
 
 
 def load_marian_nmt(
