@@ -13,6 +13,7 @@ from export.importers.json_files import read_object
 from export.importers.marian import MarianFolder
 from export.importers.marian_nmt.files import find_firefox
 from export.importers.recognise import recognise
+from server.artifact.language_tokens import MANY
 
 MAX_FOLDERS = 1000
 """Folders of one place that are looked into."""
@@ -22,7 +23,7 @@ MODEL_INFO = "model_info.json"
 
 @dataclass(frozen=True)
 class LocalModel:
-    """`languages`: of source and target, where the files say them."""
+    """`languages`: of source and target, where the files say them; MANY of a model of many."""
 
     format: str
     path: Path
@@ -81,6 +82,8 @@ def languages_of(format: str, folder: Path) -> tuple[str | None, str | None]:
     if format == "marian":
         opened = MarianFolder.open(folder)
         return opened.language("source"), opened.language("target")
+    if format == "m2m100":
+        return MANY, MANY
     if format == "firefox":
         languages = find_firefox(folder).languages
         return languages if any(languages) else languages_of_info(folder)

@@ -4,6 +4,7 @@ import argparse
 import shlex
 
 from export.local_models import LocalModel, find_local_models
+from server.artifact.language_tokens import MANY
 
 
 class ModelsCommand:
@@ -28,13 +29,13 @@ class ModelsCommand:
 
 
 def command_for(model: LocalModel) -> str:
-    """The command that imports a model; a language that its files do not say is left to fill in."""
+    """The command that imports a model; what its files do not say is left to fill in."""
     options = [
         f"--{side} {side.upper()}"
         for side, code in zip(("source", "target"), model.languages, strict=True)
         if code is None
     ]
-    out = "MODELS/NAME" if options else f"MODELS/{model.pair}"
+    out = "MODELS/NAME" if options or MANY in model.languages else f"MODELS/{model.pair}"
     return " ".join(["ringmt import", model.format, shlex.quote(str(model.path)), *options, "--out", shlex.quote(out)])
 
 

@@ -34,6 +34,7 @@ def home(tmp_path: Path) -> Path:
         hub / "models--Helsinki-NLP--opus-mt-en-de" / "snapshots" / "1234", config__json=marian,
         tokenizer_config__json=tags,
     )  # fmt: skip
+    write(hub / "models--facebook--nllb-200" / "snapshots" / "3", config__json={"model_type": "m2m_100"})
     write(hub / "models--other--language-model" / "snapshots" / "5", config__json={"model_type": "llama"})
     write(hub / "models--someone--my model" / "snapshots" / "6", model__bin=0, shared_vocabulary__json=[])
     return tmp_path
@@ -43,13 +44,14 @@ def test_models_of_other_programs_are_found(home: Path) -> None:
     models = find_local_models({}, home)
     assert [(model.format, model.pair) for model in models] == [
         ("argos", "en-pt-BR"), ("firefox", "cs-en"), ("firefox", "en-de"), ("marian", "eng-deu"),
-        ("ctranslate2", "?-?"),
+        ("m2m100", "mul-mul"), ("ctranslate2", "?-?"),
     ]  # fmt: skip
     assert models[0].size == (models[0].path / "metadata.json").stat().st_size
     packages = models[0].path
     assert command_for(models[0]) == f"ringmt import argos {packages} --out MODELS/en-pt-BR"
-    assert command_for(models[4]) == (
-        f"ringmt import ctranslate2 '{models[4].path}' --source SOURCE --target TARGET --out MODELS/NAME"
+    assert command_for(models[4]) == f"ringmt import m2m100 {models[4].path} --out MODELS/NAME"
+    assert command_for(models[5]) == (
+        f"ringmt import ctranslate2 '{models[5].path}' --source SOURCE --target TARGET --out MODELS/NAME"
     )
 
 
@@ -57,7 +59,9 @@ def test_the_variables_of_the_programs_name_other_places(home: Path, tmp_path: P
     packages, hub = tmp_path / "elsewhere", home / ".cache" / "huggingface" / "hub"
     write(packages / "translate-de_fr", metadata__json={"from_code": "de", "to_code": "fr"})
     environment = {"ARGOS_PACKAGES_DIR": str(packages), "HF_HUB_CACHE": str(hub)}
-    assert [model.pair for model in find_local_models(environment, tmp_path / "nobody")] == ["de-fr", "eng-deu", "?-?"]
+    assert [model.pair for model in find_local_models(environment, tmp_path / "nobody")] == [
+        "de-fr", "eng-deu", "mul-mul", "?-?",
+    ]  # fmt: skip
 
 
 def test_the_command_lists_them(

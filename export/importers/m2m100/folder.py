@@ -30,7 +30,8 @@ LANGUAGES = {
 }
 """The languages of M2M-100, in the order of their ids (Fan et al. 2020, table 1; fairseq's examples/m2m_100), and of
 the models for WMT 2021 (Tran et al. 2021)."""
-ADDITIONAL = ("additional_special_tokens", "extra_special_tokens")
+ADDITIONAL = "additional_special_tokens"
+"""Transformers 5 calls them otherwise, and gives them other ids, which its tokenizer.json states."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,5 @@ class M2M100Folder(TransformersFolder):
         """The special tokens beyond those of every model, in their order."""
         special = read_object(self.path / SPECIAL) if (self.path / SPECIAL).is_file() else {}
         for values in (special, self.tokenizer):
-            for key in ADDITIONAL:
-                for token in values.get(key) or []:
-                    yield str(token["content"] if isinstance(token, Mapping) else token)
+            for token in values.get(ADDITIONAL) or []:
+                yield str(token["content"] if isinstance(token, Mapping) else token)

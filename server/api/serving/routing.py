@@ -61,8 +61,10 @@ class Models:
     def __init__(self, models: Iterable[Translator]) -> None:
         self._of_source: dict[str, tuple[Translator, ...]] = {}
         for model in models:
-            for source in model.artifact.manifest.sources:
-                self._of_source[source] = (*self._of_source.get(source, ()), model)
+            manifest = model.artifact.manifest
+            for source in manifest.sources:
+                if any(manifest.translates(source, target) for target in manifest.targets):
+                    self._of_source[source] = (*self._of_source.get(source, ()), model)
         self.sources = sorted(self._of_source)
         self._targets: dict[str, list[str]] = {}
 

@@ -20,7 +20,7 @@ from tests.m2m100 import Shape, trained, write_m2m100
 from tests.models import SENTENCES
 
 LONGEST = 14
-PAIRS = (("en", "de"), ("de", "zh-Hant"), ("zh", "en"))
+PAIRS: tuple[tuple[str, str], ...] = (("en", "de"), ("de", "zh-Hant"), ("zh", "en"))
 M2M_NAMES = {"deu_Latn": "__de__", "eng_Latn": "__en__", "fra_Latn": "__fr__", "zho_Hans": "__zh__"}
 NLLB_NAMES = {"de": "deu_Latn", "en": "eng_Latn", "fr": "fra_Latn", "zh": "zho_Hans", "zh-Hant": "zho_Hant"}
 
