@@ -8,6 +8,7 @@ from server.stores.glossaries import GlossaryStore
 from server.stores.keys import KeyStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document, Sentence
+from server.stores.translation_memories import TranslationMemoryStore
 from server.stores.usage import UsageStore
 from server.telemetry.labels import DocumentState
 
@@ -128,12 +129,18 @@ class ContextStore(Protocol):
         ...
 
     def rename_owner(self, former: str, owner: str) -> None:
-        """Give all documents and glossaries of one owner to another."""
+        """Give all documents and glossaries of one owner to another. Translation memories stay: owners that are renamed
+        are of versions that had none."""
         ...
 
     @property
     def glossaries(self) -> GlossaryStore:
         """The glossaries in the same store, closed with it."""
+        ...
+
+    @property
+    def translation_memories(self) -> TranslationMemoryStore:
+        """The translation memories in the same store, closed with it."""
         ...
 
     @property

@@ -17,6 +17,7 @@ from server.stores.fair_order import Candidate, next_candidate, tags_after
 from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.memory_glossaries import MemoryGlossaries
+from server.stores.memory_translation_memories import MemoryTranslationMemories
 from server.stores.memory_usage import MemoryUsage
 from server.stores.records import Document, Sentence
 from server.stores.sorted_ids import SortedIds
@@ -93,6 +94,7 @@ class MemoryStore:
         """By model and last touch; by owner and last touch."""
         self._is_closed = False
         self.glossaries = MemoryGlossaries(self._locked)
+        self.translation_memories = MemoryTranslationMemories(self._locked)
         self.keys: None = None
         self.usage = MemoryUsage(self._locked)
 

@@ -17,6 +17,7 @@ from server.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimit
 from server.stores.records import Document, Sentence
 from server.stores.redis_glossaries import RedisGlossaries
 from server.stores.redis_keys import RedisKeys, RedisUsage
+from server.stores.redis_translation_memories import RedisTranslationMemories
 from server.stores.redis_upgrade import NewerFormat, upgrade
 from server.telemetry.labels import DocumentState
 
@@ -58,6 +59,7 @@ class RedisStore:
             name: self._client.register_script(redis_scripts.COMMON + source) for name, source in sources.items()
         }
         self.glossaries = RedisGlossaries(self._client, self._errors)
+        self.translation_memories = RedisTranslationMemories(self._client, self._errors)
         self.keys, self.usage = RedisKeys(self._client, self._errors), RedisUsage(self._client, self._errors)
         try:
             with self._errors():

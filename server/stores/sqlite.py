@@ -21,6 +21,7 @@ from server.stores.records import Document, Sentence
 from server.stores.sqlite_glossaries import SqliteGlossaries
 from server.stores.sqlite_keys import SqliteKeys, SqliteUsage
 from server.stores.sqlite_schema import migrate
+from server.stores.sqlite_translation_memories import SqliteTranslationMemories
 from server.telemetry.labels import OPEN_STATES, DocumentState
 
 BUSY_SECONDS = 10.0
@@ -46,6 +47,7 @@ class SqliteStore:
         self._idle: list[sqlite3.Connection] = []
         self._is_closed = False
         self.glossaries = SqliteGlossaries(self._transaction)
+        self.translation_memories = SqliteTranslationMemories(self._transaction)
         self.keys, self.usage = SqliteKeys(self._transaction), SqliteUsage(self._transaction)
         with self._errors():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

@@ -182,6 +182,28 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
         f"CREATE TRIGGER total_changed AFTER UPDATE OF state, charge ON documents BEGIN UPDATE totals SET "
         f"{_TOTAL_CHANGED}; END",
     ),
+    (
+        """CREATE TABLE translation_memories (
+            place INTEGER PRIMARY KEY,
+            owner TEXT NOT NULL,
+            id TEXT NOT NULL,
+            head TEXT NOT NULL,
+            generation TEXT NOT NULL,
+            last INTEGER NOT NULL,
+            entries INTEGER NOT NULL,
+            size INTEGER NOT NULL,
+            UNIQUE (owner, id)
+        )""",
+        # `memory` is the place of a memory, `number` that of the write (see translation_memories.KeptEntry).
+        """CREATE TABLE translation_memory_entries (
+            memory INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            UNIQUE (memory, id)
+        )""",
+        "CREATE INDEX translation_memory_entries_by_number ON translation_memory_entries (memory, number)",
+    ),
 )
 """One entry of statements and functions per version; entries are only ever added."""
 

@@ -1,0 +1,214 @@
+"""Translation memories in every kind of store; memory is the slow, plain twin of the others."""
+
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import redis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from server.stores.interface import ContextStore, StoreError
+from server.stores.memory import MemoryStore
+from server.stores.open_store import open_store
+from server.stores.redis import RedisStore
+from server.stores.sqlite import SqliteStore
+from server.stores.translation_memories import (
+    MOST_WRITTEN,
+    KeptEntry,
+    KeptMemory,
+    MemoriesFull,
+    MemoryLimits,
+    MemoryTaken,
+    TranslationMemoryStore,
+    UnknownEntry,
+    UnknownMemory,
+)
+from tests.server.redis_server import flush
+
+MANY = MemoryLimits(100, 10_000, 10**7, 10**8)
+OWNER_NAMES = ("", "shop", "former:desk")
+OWNERS = st.sampled_from(OWNER_NAMES)
+IDS = st.sampled_from(["a", "b"])
+ENTRY_IDS = st.sampled_from(["1", "2", "3", "4"])
+BODIES = st.sampled_from(["", "1", "22", '{"source": "\\u00e4"}'])
+ENTRIES = st.dictionaries(ENTRY_IDS, BODIES, max_size=4)
+LIMITS = st.just(MANY) | st.builds(
+    MemoryLimits, st.integers(1, 3), st.integers(0, 5), st.integers(0, 50), st.integers(0, 80)
+)
+ERRORS = (MemoriesFull, MemoryTaken, UnknownMemory, UnknownEntry)
+
+
+class Stores(RuleBasedStateMachine):
+    redis_port: int
+    agreed: ClassVar[list[Any]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        flush(self.redis_port)
+        self.folder = tempfile.TemporaryDirectory()
+        self.seen: dict[tuple[int, str, str, str], dict[str, KeptEntry]] = {}
+        """By store, owner, memory and generation: entries as they were read."""
+        self.stores: list[ContextStore] = [
+            MemoryStore(),
+            SqliteStore(Path(self.folder.name) / "documents.db"),
+            RedisStore("127.0.0.1", self.redis_port),
+        ]
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.folder.cleanup()
+
+    def all_agree(self, call: Callable[[TranslationMemoryStore], Any]) -> Any:
+        outcomes = [_outcome(call, store.translation_memories) for store in self.stores]
+        assert outcomes[0] == outcomes[1] == outcomes[2]
+        self.agreed.append(outcomes[0])
+        return outcomes[0]
+
+    @rule(owner=OWNERS, name=IDS, head=BODIES, limits=LIMITS)
+    def create(self, owner: str, name: str, head: str, limits: MemoryLimits) -> None:
+        self.all_agree(lambda store: store.create(owner, name, head, limits))
+
+    @rule(owner=OWNERS, name=IDS)
+    def delete(self, owner: str, name: str) -> None:
+        self.all_agree(lambda store: store.delete(owner, name))
+
+    @rule(owner=OWNERS, name=IDS, entries=ENTRIES, limits=LIMITS)
+    def put(self, owner: str, name: str, entries: dict[str, str], limits: MemoryLimits) -> None:
+        self.all_agree(lambda store: store.put(owner, name, entries, limits))
+
+    @rule(owner=OWNERS, name=IDS, entry=ENTRY_IDS)
+    def remove(self, owner: str, name: str, entry: str) -> None:
+        self.all_agree(lambda store: store.remove(owner, name, entry))
+
+    @rule(owner=OWNERS, name=IDS, after=st.integers(0, 12), limit=st.integers(1, 3))
+    def read_entries(self, owner: str, name: str, after: int, limit: int) -> None:
+        self.all_agree(lambda store: store.entries(owner, name, after, limit))
+
+    @rule(owner=OWNERS, name=IDS)
+    def read_what_is_new(self, owner: str, name: str) -> None:
+        """Within a generation, what was read before and the later writes are all entries."""
+        for at, kind in enumerate(self.stores):
+            store = kind.translation_memories
+            kept = _outcome(lambda store: store.find(owner, name), store)
+            if isinstance(kept, KeptMemory):
+                known = self.seen.setdefault((at, owner, name, kept.generation), {})
+                last = max((entry.number for entry in known.values()), default=0)
+                known.update({entry.id: entry for entry in store.entries(owner, name, last, 100)})
+                assert known == {entry.id: entry for entry in store.entries(owner, name, 0, 100)}
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        for owner in OWNER_NAMES:
+            for name, memory in self.all_agree(lambda store, owner=owner: _shown(store.of_owner(owner))).items():  # type: ignore[misc]
+                self.all_agree(lambda store, owner=owner, name=name: _shown({name: store.find(owner, name)}))  # type: ignore[misc]
+                entries = self.all_agree(lambda store, owner=owner, name=name: store.entries(owner, name, 0, 100))  # type: ignore[misc]
+                assert [entry.number for entry in entries] == sorted({entry.number for entry in entries})
+                head, last, number, num_bytes = memory
+                assert (number, num_bytes) == (len(entries), len(head) + sum(len(entry.body) for entry in entries))
+                assert all(entry.number <= last for entry in entries)
+
+    @invariant()
+    def redis_counts_what_it_keeps(self) -> None:
+        store = self.stores[0].translation_memories
+        with redis.Redis(port=self.redis_port) as client:
+            totals = [0, 0]
+            for owner in OWNER_NAMES:
+                kept = store.of_owner(owner).values()
+                own = [sum(memory.entries for memory in kept), sum(memory.num_bytes for memory in kept)]
+                counted = client.hmget(f"ringmt:memories_kept:{owner}", "entries", "size")
+                assert [int(value or 0) for value in counted] == own
+                totals = [totals[0] + own[0], totals[1] + own[1]]
+            assert [int(value or 0) for value in client.hmget("ringmt:memories_kept", "entries", "size")] == totals
+
+
+def _outcome(call: Callable[[TranslationMemoryStore], Any], store: TranslationMemoryStore) -> Any:
+    try:
+        return call(store)
+    except ERRORS as error:
+        return type(error), str(error)
+
+
+def _shown(memories: Any) -> dict[str, tuple[str, int, int, int]]:
+    """Generations are random."""
+    return {
+        name: (memory.head, memory.last, memory.entries, memory.num_bytes) for name, memory in sorted(memories.items())
+    }
+
+
+def test_all_stores_agree(redis_port: int) -> None:
+    agreed: list[Any] = []
+    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
+    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    run_state_machine_as_test(
+        machine,
+        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
+    )
+    assert {item[0] for item in agreed if isinstance(item, tuple)} == set(ERRORS)
+    assert any(isinstance(item, list) and len(item) > 1 for item in agreed)
+
+
+def test_memories_outlive_their_store_where_documents_do(store_url: str) -> None:
+    first = open_store(store_url)
+    first.translation_memories.create("shop", "a", "head", MANY)
+    first.translation_memories.put("shop", "a", {"1": "body"}, MANY)
+    first.close()
+    with pytest.raises(StoreError, match="closed"):
+        first.translation_memories.find("shop", "a")
+    again = open_store(store_url)
+    try:
+        kept = again.translation_memories.of_owner("shop")
+        assert list(kept) == ([] if store_url == "memory://" else ["a"])
+        if kept:
+            assert again.translation_memories.entries("shop", "a", 0, 9) == [KeptEntry("1", 1, "body")]
+    finally:
+        again.close()
+
+
+def test_a_memory_that_is_created_again_has_another_generation(store: ContextStore) -> None:
+    memories = store.translation_memories
+    generations = set()
+    for _ in range(2):
+        memories.create("shop", "a", "head", MANY)
+        generations.add(memories.find("shop", "a").generation)
+        memories.put("shop", "a", {"1": "body"}, MANY)
+        generations.add(memories.find("shop", "a").generation)
+        memories.delete("shop", "a")
+    assert len(generations) == 2
+
+
+def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None:
+    limits, at_once = MemoryLimits(1, 5, 1000, 1000), threading.Barrier(12)
+    store.translation_memories.create("shop", "a", "", limits)
+
+    def put(number: int) -> bool:
+        at_once.wait()
+        try:
+            store.translation_memories.put("shop", "a", {str(number): "body"}, limits)
+        except MemoriesFull:
+            return False
+        return True
+
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(put, range(12))) == 5
+    entries = store.translation_memories.entries("shop", "a", 0, 100)
+    assert [entry.number for entry in entries] == [1, 2, 3, 4, 5]
+
+
+def test_entries_that_are_written_again_and_again_leave_pages_as_they_are(store: ContextStore) -> None:
+    memories = store.translation_memories
+    memories.create("shop", "a", "", MANY)
+    for number in range(200):
+        memories.put("shop", "a", {str(number % 3): str(number)}, MANY)
+    assert memories.entries("shop", "a", 0, 2) == [
+        KeptEntry("2", 198, "197"),
+        KeptEntry("0", 199, "198"),
+    ]
+    with pytest.raises(ValueError, match="at most"):
+        memories.put("shop", "a", {str(number): "" for number in range(MOST_WRITTEN + 1)}, MANY)
