@@ -20,9 +20,12 @@ class MalformedTerms(ValueError):
     """No TBX or TMX; the message has the reason."""
 
 
-def read_terms(text: str, roots: frozenset[str], source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Pairs of a term and its translation, in their order. Raises MalformedTerms."""
-    reader = _Reader(roots, source, target)
+def read_terms(
+    text: str, roots: frozenset[str], source: str, target: str, keeps_spaces: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Pairs of a term and its translation, in their order. Runs of spaces and line breaks are one space, unless it
+    `keeps_spaces`. Raises MalformedTerms."""
+    reader = _Reader(roots, source, target, keeps_spaces)
     data = text.encode("utf-8", "replace")
     try:
         for start in range(0, len(data), _CHUNK):
@@ -35,8 +38,9 @@ def read_terms(text: str, roots: frozenset[str], source: str, target: str) -> It
 
 
 class _Reader:
-    def __init__(self, roots: frozenset[str], source: str, target: str) -> None:
+    def __init__(self, roots: frozenset[str], source: str, target: str, keeps_spaces: bool) -> None:
         self._roots, self._source, self._target = roots, source, target
+        self._keeps_spaces = keeps_spaces
         self._parser = xml.parsers.expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -85,7 +89,8 @@ class _Reader:
             targets = self._of_language.get(self._target, ())
             self._pairs += [(term, targets[0]) for term in self._of_language.get(self._source, ()) if targets]
         elif name in _TEXTS and self._parts is not None:
-            text = " ".join("".join(self._parts).split())
+            text = "".join(self._parts)
+            text = text.strip() if self._keeps_spaces else " ".join(text.split())
             self._parts = None
             if text:
                 self._of_language.setdefault(self._language, []).append(text)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from server.stores.translation_memories import (
+    Generations,
     Kept,
     KeptEntry,
     KeptMemory,
@@ -82,16 +83,17 @@ class MemoryTranslationMemories:
             _forget_old_writes(memory)
             return number
 
-    def remove(self, owner: str, memory_id: str, entry_id: str) -> None:
+    def remove(self, owner: str, memory_id: str, entry_id: str) -> Generations:
         with self._locked():
             memory = self._find(owner, memory_id)
             entry = memory.entries.pop(entry_id, None)
             if entry is None:
                 raise UnknownEntry
-            memory.generation = uuid.uuid4().hex
+            before, memory.generation = memory.generation, uuid.uuid4().hex
             memory.num_bytes -= len(entry.body)
             self._num_bytes -= len(entry.body)
             _forget_old_writes(memory)
+            return Generations(before, memory.generation)
 
     def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[KeptEntry]:
         with self._locked():

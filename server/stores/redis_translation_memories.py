@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from server.stores.redis_scripts import PREFIX
 from server.stores.translation_memories import (
+    Generations,
     Kept,
     KeptEntry,
     KeptMemory,
@@ -88,11 +89,12 @@ if redis.call('HEXISTS', KEYS[1], id) == 0 then return {'unknown'} end
 local size = redis.call('HSTRLEN', KEYS[3], ARGV[2])
 if redis.call('HDEL', KEYS[3], ARGV[2]) == 0 then return {'no entry'} end
 redis.call('ZREM', KEYS[4], ARGV[2])
+local before = redis.call('HGET', KEYS[2], 'generation')
 redis.call('HSET', KEYS[2], 'generation', ARGV[3])
 redis.call('HINCRBY', KEYS[2], 'entries', -1)
 redis.call('HINCRBY', KEYS[2], 'size', 0 - size)
 count(-1, 0 - size)
-return {'ok'}
+return {'ok', before}
 """
 # ARGV: id, the number before the first, how many.
 _ENTRIES: Final = """
@@ -144,8 +146,10 @@ class RedisTranslationMemories:
         [number] = self._run(self._put, owner, memory_id, limits, *pairs)
         return int(number)
 
-    def remove(self, owner: str, memory_id: str, entry_id: str) -> None:
-        self._run(self._remove, owner, memory_id, None, entry_id, uuid.uuid4().hex)
+    def remove(self, owner: str, memory_id: str, entry_id: str) -> Generations:
+        after = uuid.uuid4().hex
+        [before] = self._run(self._remove, owner, memory_id, None, entry_id, after)
+        return Generations(before.decode(), after)
 
     def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[KeptEntry]:
         places, bodies = self._run(self._entries, owner, memory_id, None, after, limit)

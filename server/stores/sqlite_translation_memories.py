@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Literal
 
 from server.stores.translation_memories import (
+    Generations,
     Kept,
     KeptEntry,
     KeptMemory,
@@ -82,20 +83,22 @@ class SqliteTranslationMemories:
             )
             return number
 
-    def remove(self, owner: str, memory_id: str, entry_id: str) -> None:
+    def remove(self, owner: str, memory_id: str, entry_id: str) -> Generations:
         with self._transaction("IMMEDIATE") as connection:
-            place, _ = _find(connection, owner, memory_id)
+            place, memory = _find(connection, owner, memory_id)
             row = connection.execute(
                 "DELETE FROM translation_memory_entries WHERE memory = ? AND id = ? RETURNING length(body)",
                 (place, entry_id),
             ).fetchall()
             if not row:
                 raise UnknownEntry
+            after = uuid.uuid4().hex
             connection.execute(
                 "UPDATE translation_memories SET generation = ?, entries = entries - 1, size = size - ? "
                 "WHERE place = ?",
-                (uuid.uuid4().hex, row[0][0], place),
+                (after, row[0][0], place),
             )
+            return Generations(memory.generation, after)
 
     def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[KeptEntry]:
         with self._transaction("DEFERRED") as connection:

@@ -82,6 +82,14 @@ class KeptEntry(NamedTuple):
     body: str
 
 
+class Generations(NamedTuple):
+    """Those of a memory before and after an entry was deleted: what was read in the one, without the entry, is of the
+    other."""
+
+    before: str
+    after: str
+
+
 class TranslationMemoryStore(Protocol):
     """Keeps translation memories by their owner and id, each with a `head` and with entries by their ids, until they
     are deleted. All are texts in ASCII; their lengths are their bytes. Each write happens whole or not at all. Safe to
@@ -105,7 +113,7 @@ class TranslationMemoryStore(Protocol):
         how many are new. Raises MemoriesFull, as `create`."""
         ...
 
-    def remove(self, owner: str, memory_id: str, entry_id: str) -> None:
+    def remove(self, owner: str, memory_id: str, entry_id: str) -> Generations:
         """Delete an entry. Raises UnknownEntry."""
         ...
 

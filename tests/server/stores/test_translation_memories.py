@@ -85,7 +85,12 @@ class Stores(RuleBasedStateMachine):
 
     @rule(owner=OWNERS, name=IDS, entry=ENTRY_IDS)
     def remove(self, owner: str, name: str, entry: str) -> None:
-        self.all_agree(lambda store: store.remove(owner, name, entry))
+        def remove(store: TranslationMemoryStore) -> None:
+            before = store.find(owner, name).generation
+            assert store.remove(owner, name, entry) == (before, store.find(owner, name).generation)
+            assert store.find(owner, name).generation != before
+
+        self.all_agree(remove)
 
     @rule(owner=OWNERS, name=IDS, after=st.integers(0, 12), limit=st.integers(1, 3))
     def read_entries(self, owner: str, name: str, after: int, limit: int) -> None:

@@ -1,0 +1,151 @@
+"""Entries of one translation memory in this process, found by equal and by similar sources.
+
+Similar sources are found in two steps, whose cost is bounded by the length of the text: candidates are entries that
+share words with it, rare words first, and are not much longer or shorter; rapidfuzz compares these with it. The
+likeness of two texts is the normalised indel similarity of their characters, 2 * LCS(a, b) / (|a| + |b|), in percent.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from rapidfuzz.distance import LCSseq
+
+from server.translation_memory.segments import entry_id, normalized, words_of
+
+EXACT = 100
+"""The likeness of equal sources."""
+VISITS_PER_CHAR = 32
+"""Entries that are looked at for every character of a text."""
+LEAST_VISITS = 256
+CANDIDATES = 64
+"""Entries that are compared with a text."""
+WORD_BYTES, ENTRY_BYTES = 120, 400
+"""Memory of a word of one entry, and of an entry beside its characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A source and its translation, as people wrote them."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry for a text. `likeness`: EXACT for an equal source, less for a similar one, at least 0."""
+
+    pair: Pair
+    likeness: int
+
+
+class MemoryIndex:
+    """Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.num_bytes = 0
+        """An estimate of its memory."""
+        self._lock = threading.Lock()
+        self._places: dict[str, int] = {}
+        """By entry id, in the order of `_normal` and `_pairs`."""
+        self._normal: list[str] = []
+        """Normalised sources; "" where an entry was removed."""
+        self._pairs: list[Pair] = []
+        self._by_word: defaultdict[str, list[int]] = defaultdict(list)
+        """The places of the sources that have a word, ascending."""
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether more entries were removed than are left: a new index would be half as large."""
+        return len(self._pairs) > 2 * len(self._places) + 16
+
+    def add(self, pairs: Iterable[Pair]) -> None:
+        """Add pairs; one replaces that of the same normalised source."""
+        normals = [(pair, normalized(pair.source)) for pair in pairs]
+        prepared = [(pair, normal, entry_id(normal)) for pair, normal in normals]
+        with self._lock:
+            for pair, normal, name in prepared:
+                place = self._places.get(name)
+                if place is not None:
+                    self._pairs[place] = pair
+                    continue
+                words = words_of(normal)
+                self._places[name] = place = len(self._pairs)
+                self._normal.append(normal)
+                self._pairs.append(pair)
+                for word in words:
+                    self._by_word[word].append(place)
+                self.num_bytes += ENTRY_BYTES + 4 * len(pair.source + pair.target) + WORD_BYTES * len(words)
+
+    def remove(self, name: str) -> None:
+        """Remove the pair with this entry id, if there is one."""
+        with self._lock:
+            place = self._places.pop(name, None)
+            if place is not None:
+                self._normal[place], self._pairs[place] = "", Pair("", "")
+
+    def exact(self, text: str) -> Pair | None:
+        """The pair whose source is equal to the text, but for spaces and Unicode's composition."""
+        name = entry_id(normalized(text))
+        with self._lock:
+            place = self._places.get(name)
+            return None if place is None else self._pairs[place]
+
+    def near(self, text: str, threshold: int, most: int) -> list[Found]:
+        """Up to `most` pairs of a likeness of `threshold` percent or more, the most similar first; of equally similar
+        ones, the first that was added. A pair that shares no word with the text is not found, and neither may one be
+        that shares frequent words only."""
+        normal = normalized(text)
+        words = words_of(normal)
+        with self._lock:
+            candidates = self._candidates(normal, words, threshold)
+            compared = [(place, self._normal[place], self._pairs[place]) for place in candidates]
+        found: list[tuple[int, int, Pair]] = []
+        for place, source, pair in compared:
+            alike = likeness(normal, source, threshold)
+            if alike >= max(threshold, 1):
+                found.append((-alike, place, pair))
+        found.sort(key=lambda item: item[:2])
+        return [Found(pair, -alike) for alike, _, pair in found[:most]]
+
+    def _candidates(self, normal: str, words: Iterable[str], threshold: int) -> Sequence[int]:
+        """Places of up to CANDIDATES entries, those with the most words of the text first, then those of the nearest
+        length."""
+        shortest, longest = lengths_of(len(normal), threshold)
+        left = max(LEAST_VISITS, VISITS_PER_CHAR * len(normal))
+        shared: defaultdict[int, int] = defaultdict(int)
+        for places in sorted((self._by_word[word] for word in words if word in self._by_word), key=len):
+            for place in islice(reversed(places), left):
+                if self._normal[place] and shortest <= len(self._normal[place]) <= longest:
+                    shared[place] += 1
+            left -= len(places)
+            if left <= 0:
+                break
+
+        def rank(place: int) -> tuple[int, int, int]:
+            return -shared[place], abs(len(self._normal[place]) - len(normal)), place
+
+        return sorted(shared, key=rank)[:CANDIDATES]
+
+
+def likeness(first: str, second: str, threshold: int = 0) -> int:
+    """Of two normalised sources, in percent, rounded down; 0 if it is below `threshold`."""
+    if first == second:
+        return EXACT
+    total = len(first) + len(second)
+    common = LCSseq.similarity(first, second, score_cutoff=-(-threshold * total // 200))
+    return int(200 * common // total)
+
+
+def lengths_of(length: int, threshold: int) -> tuple[int, float]:
+    """The shortest and the longest source that can be as similar to one of this length: a text of n characters has at
+    most n of them in common with another."""
+    if threshold <= 0:
+        return 0, float("inf")
+    return -(-threshold * length // (200 - threshold)), length * (200 - threshold) // threshold

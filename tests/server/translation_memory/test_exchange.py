@@ -1,0 +1,122 @@
+"""Files of translation memories, as they are written here and by other programs."""
+
+import contextlib
+import csv
+import io
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from server.translation_memory.entries import MOST_CHARS, RefusedPair, checked, decoded, encoded
+from server.translation_memory.exchange import FileFormat, MalformedFile, read_pairs, write_tmx
+from server.translation_memory.index import Pair
+
+LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+PARTS = st.sampled_from(
+    ["a", "B", " ", "  ", "\n", "\t", "&", "<", "]]>", "\u00e9", "\U0001f600", '"', "'", ",", ";", "\u00a0", "\r"]
+)
+SIDES = st.lists(PARTS, min_size=1, max_size=6).map(lambda parts: "".join(parts).strip()).filter(bool)
+PAIRS = st.lists(st.builds(Pair, SIDES, SIDES), max_size=5)
+
+
+def tmx(pairs: list[Pair]) -> bytes:
+    return "".join(write_tmx(pairs, "en", "de", "1")).encode()
+
+
+@given(PAIRS)
+def test_a_written_memory_is_read_here_and_elsewhere(pairs: list[Pair]) -> None:
+    written = tmx(pairs)
+    assert read_pairs(written, "tmx", "en", "de").pairs == pairs
+    assert read_pairs(written, "tmx", "de", "en").pairs == [Pair(pair.target, pair.source) for pair in pairs]
+    variants = [(unit.get(LANG), unit.findtext("seg")) for unit in etree.fromstring(written).iter("tuv")]
+    assert variants == [side for pair in pairs for side in (("en", pair.source), ("de", pair.target))]
+
+
+@given(
+    PAIRS,
+    st.sampled_from([("csv", ","), ("tsv", "\t")]),
+    st.booleans(),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
+def test_tables_of_other_programs(
+    pairs: list[Pair], written: tuple[FileFormat, str], has_languages: bool, encoding: str
+) -> None:
+    file = io.StringIO(newline="")
+    lines = csv.writer(file, delimiter=written[1])
+    lines.writerows([pair.source, pair.target, *(("EN-gb", "de") if has_languages else ())] for pair in pairs)
+    assert read_pairs(file.getvalue().encode(encoding), written[0], "en", "de").pairs == pairs
+
+
+@given(PAIRS)
+def test_entries_are_kept_as_they_are(pairs: list[Pair]) -> None:
+    for pair in pairs:
+        body = encoded(pair, "import", 12.5)
+        assert body.isascii()
+        entry = decoded("id", 3, body)
+        assert (entry.pair, entry.number, entry.origin, entry.created) == (pair, 3, "import", 12.5)
+
+
+def test_what_cannot_be_kept_is_counted() -> None:
+    text = f"a,b\n , x\n{'a' * (MOST_CHARS + 1)},b\nc\x01,d\n,\n\ne,f\n"
+    read = read_pairs(text.encode(), "csv", "en", "de")
+    assert read.pairs == [Pair("a", "b"), Pair("e", "f")]
+    assert read.refused == {
+        "its source is empty": 1,
+        f"its source has {MOST_CHARS + 1} characters, at most {MOST_CHARS} are kept": 1,
+        "its source has a control character or half a surrogate pair": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("", "x"), ("x", " \n"), ("x", "\x07"), ("\ud800", "x"), ("x" * 4001, "x")]
+)
+def test_refused_pairs(source: str, target: str) -> None:
+    with pytest.raises(RefusedPair):
+        checked(source, target)
+
+
+@pytest.mark.parametrize(
+    ("data", "written", "said"),
+    [
+        (b"<tmx>", "tmx", "the file is no TMX: they are no well-formed XML"),
+        (b"<tbx/>", "tmx", "the root is <tbx>, not <tmx>"),
+        (b"<!DOCTYPE tmx [<!ENTITY e 'x'>]><tmx>&e;</tmx>", "tmx", "an entity of their own: &e;"),
+        (
+            b"<!DOCTYPE tmx SYSTEM 'http://x/tmx.dtd'><tmx><tu><tuv xml:lang='en'><seg>&e;</seg></tuv></tu></tmx>",
+            "tmx",
+            "&e;",
+        ),
+        (b"a,b,c\n", "csv", "line 1 of the file must be a source and its translation"),
+        (b"a,b\nc,d,fr,de\n", "csv", "line 2 of the file"),
+        (b'"a,b\n', "csv", "the file is no CSV: unexpected end of data"),
+        (b"\xe4,b\n", "csv", "no UTF-8 at byte 0"),
+    ],
+)
+def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, said: str) -> None:
+    with pytest.raises(MalformedFile, match=said):
+        read_pairs(data, written, "en", "de")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<tu><tuv xml:lang='en'><seg>a</seg></tuv><tuv xml:lang='de'><seg>b</seg></tuv></tu>",
+        "<tu>",
+        "<tuv xml:lang='en'><seg>x</seg></tuv>",
+        "<seg>",
+        "&amp;",
+    ],
+)
+def test_files_of_any_shape_are_read_in_time_of_their_length(unit: str) -> None:
+    def seconds(times: int) -> float:
+        data = ("<tmx>" + unit * times + "</tmx>").encode()
+        started = time.process_time()
+        with contextlib.suppress(MalformedFile):
+            read_pairs(data, "tmx", "en", "de")
+        return time.process_time() - started
+
+    few, many = min(seconds(1_000) for _ in range(3)), min(seconds(16_000) for _ in range(3))
+    assert many < 64 * few + 0.05

@@ -1,0 +1,132 @@
+"""Exact and near matches, compared with a dictionary and with a scan of all entries."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from server.translation_memory import index as index_module
+from server.translation_memory.index import CANDIDATES, EXACT, Found, MemoryIndex, Pair, lengths_of
+from server.translation_memory.segments import entry_id, normalized, words_of
+
+WORDS = st.sampled_from(
+    [
+        "the",
+        "The",
+        "house",
+        "houses",
+        "red",
+        "is",
+        "caf\u00e9",
+        "cafe\u0301",
+        "5",
+        "6",
+        "\u7ea2\u8272\u7684\u623f\u5b50",
+    ]
+)
+SEPARATORS = st.sampled_from([" ", "  ", "\n", "\u00a0", " \t"])
+TEXTS = st.lists(st.tuples(WORDS, SEPARATORS), min_size=1, max_size=8).map(
+    lambda parts: "".join(word + separator for word, separator in parts)
+)
+PAIRS = st.lists(st.builds(Pair, TEXTS, TEXTS), max_size=30)
+
+
+def scan(pairs: list[Pair], text: str, threshold: int) -> list[Found]:
+    """The slow twin: every entry is compared, by a longest common subsequence in plain loops."""
+    latest = {normalized(pair.source): pair for pair in pairs}
+    firsts = list(dict.fromkeys(normalized(pair.source) for pair in pairs))
+    found = [(percent(normalized(text), normal), at, latest[normal]) for at, normal in enumerate(firsts)]
+    kept = [item for item in found if item[0] >= threshold and item[0] > 0 and _shares_word(item[2].source, text)]
+    return [Found(pair, alike) for alike, _, pair in sorted(kept, key=lambda item: (-item[0], item[1]))]
+
+
+def _shares_word(text: str, other: str) -> bool:
+    return bool(words_of(normalized(text)) & words_of(normalized(other)))
+
+
+def percent(first: str, second: str) -> int:
+    if first == second:
+        return EXACT
+    row = [0] * (len(second) + 1)
+    for char in first:
+        previous, row = row, [0]
+        for at, other in enumerate(second):
+            row.append(previous[at] + 1 if char == other else max(row[at], previous[at + 1]))
+    return min(200 * row[-1] // (len(first) + len(second)), EXACT - 1)
+
+
+def filled(pairs: list[Pair]) -> MemoryIndex:
+    index = MemoryIndex()
+    index.add(pairs)
+    return index
+
+
+@given(PAIRS, TEXTS)
+def test_exact_matches_are_those_of_a_dictionary(pairs: list[Pair], text: str) -> None:
+    by_source = {unicodedata.normalize("NFC", " ".join(pair.source.split())): pair for pair in pairs}
+    index = filled(pairs)
+    assert index.exact(text) == by_source.get(unicodedata.normalize("NFC", " ".join(text.split())))
+    for pair in pairs:
+        assert index.exact(pair.source) == by_source[normalized(pair.source)]
+    assert len(index) == len(by_source) == len({entry_id(normalized(pair.source)) for pair in pairs})
+
+
+@given(PAIRS, PAIRS, TEXTS, st.integers(0, 100), st.integers(1, 5))
+@settings(deadline=None)
+def test_near_matches_are_those_of_a_scan(
+    gone: list[Pair], pairs: list[Pair], text: str, threshold: int, most: int
+) -> None:
+    index = filled(gone)
+    for pair in gone:
+        index.remove(entry_id(normalized(pair.source)))
+    assert len(index) == 0
+    assert index.exact(text) is None
+    assert index.near(text, 0, 5) == []
+    index.add(pairs)
+    assert index.near(text, threshold, most) == scan(pairs, text, threshold)[:most]
+
+
+@given(st.text("ab ", max_size=30), st.text("ab ", max_size=30), st.integers(1, 100))
+def test_a_length_that_is_left_out_cannot_be_similar(first: str, second: str, threshold: int) -> None:
+    shortest, longest = lengths_of(len(first), threshold)
+    if first and second and not shortest <= len(second) <= longest:
+        assert percent(first, second) < threshold
+
+
+def test_entries_are_replaced() -> None:
+    index = filled([Pair("Good morning.", "Guten Tag."), Pair("Good  morning.", "Guten Morgen.")])
+    assert index.exact(" Good morning.\n") == Pair("Good  morning.", "Guten Morgen.")
+    assert index.exact("good morning.") is None
+    assert index.near("Good mornings.", 75, 5) == [Found(Pair("Good  morning.", "Guten Morgen."), 96)]
+
+
+def test_a_rare_word_finds_its_entry_among_very_many() -> None:
+    pairs = [Pair(f"The number of the house is {number}.", str(number)) for number in range(30_000)]
+    index = filled([*pairs, Pair("The number of the zebra is large.", "Zebra")])
+    assert index.near("The number of a zebra is large.", 75, 1)[0].pair.target == "Zebra"
+    assert index.near("The number of the house is 12345 .", 90, 1)[0].pair.target == "12345"
+
+
+@pytest.mark.parametrize("text", ["the", "the house " * 200])
+def test_work_is_bounded_by_the_length_of_the_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an index of any size, so many entries are looked at, and so many compared."""
+    index = filled([Pair(f"the house {number}" * (1 + number % 40), "") for number in range(20_000)])
+    seen = {"visited": 0, "compared": 0}
+
+    def counted(items: object, stop: int) -> object:
+        kept = list(real_slice(items, stop))  # type: ignore[call-overload]
+        seen["visited"] += len(kept)
+        return kept
+
+    def compared(*arguments: object) -> int:
+        seen["compared"] += 1
+        return 0
+
+    real_slice = index_module.islice
+    monkeypatch.setattr(index_module, "islice", counted)
+    monkeypatch.setattr(index_module, "likeness", compared)
+    index.near(text, 0, 3)
+    assert 0 < seen["compared"] <= CANDIDATES
+    most = max(index_module.LEAST_VISITS, index_module.VISITS_PER_CHAR * len(text))
+    assert 0 < seen["visited"] <= most

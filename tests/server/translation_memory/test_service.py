@@ -1,0 +1,150 @@
+"""The service and its indexes, compared with a dictionary, in every kind of store and beside another process."""
+
+import asyncio
+import random
+
+import pytest
+
+from server.stores.interface import ContextStore
+from server.stores.open_store import open_store
+from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
+from server.translation_memory import service as service_module
+from server.translation_memory.index import MemoryIndex, Pair
+from server.translation_memory.index_cache import CachedIndex, IndexCache
+from server.translation_memory.segments import entry_id, normalized
+from server.translation_memory.service import Added, TranslationMemoryService
+
+LIMITS = MemoryLimits(10, 10_000, 10**7, 10**8)
+NO_ID = "00000000-0000-4000-8000-000000000000"
+
+
+def test_indexes_follow_all_writes(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two services of one store (two processes, where it is not memory) add, replace and delete by turns."""
+    monkeypatch.setattr(service_module, "MOST_WRITTEN", 3)
+    store = open_store(store_url)
+    other = store if store_url == "memory://" else open_store(store_url)
+    services = [TranslationMemoryService(opened.translation_memories, LIMITS) for opened in (store, other)]
+    chance = random.Random(7)
+
+    async def scenario() -> None:
+        memory = await services[0].create("shop", "ours", "en", "de")
+        model: dict[str, Pair] = {}
+        sources = [f"sentence {number}" for number in range(12)]
+        for step in range(150):
+            service = chance.choice(services)
+            if chance.random() < 0.7:
+                pairs = [Pair(source, str(step)) for source in chance.sample(sources, chance.randint(1, 8))]
+                added = await service.add("shop", memory.id, pairs, "manual")
+                new = sum(pair.source not in model for pair in pairs)
+                assert added == Added(new, len(pairs) - new)
+                model |= {pair.source: pair for pair in pairs}
+            else:
+                source = chance.choice(sources)
+                if source in model:
+                    await service.remove("shop", memory.id, entry_id(normalized(source)))
+                    del model[source]
+                else:
+                    with pytest.raises(UnknownEntry):
+                        await service.remove("shop", memory.id, entry_id(normalized(source)))
+            reader = chance.choice(services)
+            found, index = await reader.index("shop", memory.id)
+            assert (found.entries, len(index)) == (len(model), len(model))
+            assert [index.exact(source) for source in sources] == [model.get(source) for source in sources]
+            assert {pair.source: pair for pair in await reader.all_pairs("shop", memory.id)} == model
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        for opened in {store, other}:
+            opened.close()
+
+
+def test_only_what_is_new_is_read(store: ContextStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = TranslationMemoryService(store.translation_memories, LIMITS)
+    indexed: list[int] = []
+
+    def add(index: MemoryIndex, pairs: list[Pair]) -> None:
+        indexed.append(len(pairs))
+        real(index, pairs)
+
+    real = MemoryIndex.add
+    monkeypatch.setattr(MemoryIndex, "add", add)
+
+    async def scenario() -> None:
+        memory = await service.create("", "ours", "en", "de")
+        await service.add("", memory.id, [Pair(str(number), "x") for number in range(700)], "import")
+        await asyncio.gather(*(service.index("", memory.id) for _ in range(5)))
+        assert indexed == [500, 200]
+        await service.add("", memory.id, [Pair("700", "x")], "manual")
+        await service.remove("", memory.id, entry_id("3"))
+        _, index = await service.index("", memory.id)
+        assert indexed == [500, 200, 1]
+        assert (index.exact("3"), index.exact("700")) == (None, Pair("700", "x"))
+        for number in range(10, 500):
+            await service.remove("", memory.id, entry_id(str(number)))
+        assert len((await service.index("", memory.id))[1]) == 210
+        assert sum(indexed) <= 701 + 500, "an index with many removed entries is made anew, once"
+
+    asyncio.run(scenario())
+
+
+def test_owners_do_not_see_each_other(store: ContextStore) -> None:
+    service = TranslationMemoryService(store.translation_memories, LIMITS)
+
+    async def scenario() -> None:
+        memory = await service.create("shop", "ours", "en", "de")
+        await service.index("shop", memory.id)
+        for call in (service.find, service.delete, service.index, service.all_pairs):
+            for owner, name in (("desk", memory.id), ("shop", NO_ID), ("shop", "../x")):
+                with pytest.raises(UnknownMemory):
+                    await call(owner, name)
+        await service.delete("shop", memory.id)
+        with pytest.raises(UnknownMemory):
+            await service.index("shop", memory.id)
+        assert await service.of_owner("shop") == []
+
+    asyncio.run(scenario())
+
+
+def test_suggestions_at_the_same_time_share_a_memory(store: ContextStore) -> None:
+    service = TranslationMemoryService(store.translation_memories, LIMITS)
+
+    async def scenario() -> None:
+        pairs = [Pair(str(number), "x") for number in range(8)]
+        await asyncio.gather(*(service.suggest("shop", "en", "de", pair) for pair in pairs))
+        await service.suggest("shop", "de", "en", pairs[0])
+        memories = await service.of_owner("shop")
+        assert [(memory.name, memory.languages, memory.entries) for memory in memories] == [
+            ("Suggestions", ("en", "de"), 8),
+            ("Suggestions", ("de", "en"), 1),
+        ]
+        [entry] = await service.entries("shop", memories[1].id, 0, 9)
+        assert (entry.pair, entry.origin) == (pairs[0], "suggestion")
+
+    asyncio.run(scenario())
+
+
+def test_a_full_memory_says_how_much_it_kept(store: ContextStore) -> None:
+    service = TranslationMemoryService(store.translation_memories, MemoryLimits(1, 600, 10**7, 10**8))
+
+    async def scenario() -> None:
+        memory = await service.create("shop", "ours", "en", "de")
+        with pytest.raises(MemoriesFull, match=r"at most 600 entries .* not 700: .* \(500 of 700 entries were kept\)"):
+            await service.add("shop", memory.id, [Pair(str(number), "x") for number in range(700)], "import")
+        assert (await service.find("shop", memory.id)).entries == 500
+        with pytest.raises(MemoriesFull, match="at most 1 translation memories"):
+            await service.create("shop", "more", "en", "de")
+
+    asyncio.run(scenario())
+
+
+def test_the_cache_of_indexes_keeps_to_its_budget() -> None:
+    index = MemoryIndex()
+    index.add([Pair("a b c", "x")])
+    cache = IndexCache(2 * index.num_bytes)
+    for name in ("1", "2", "3"):
+        cache.put(("", name), CachedIndex("g", index))
+    assert [cache.get(("", name)) is not None for name in ("1", "2", "3")] == [False, True, True]
+    cache.budget_bytes = 1
+    cache.put(("", "2"), CachedIndex("g", index))
+    assert [cache.get(("", name)) is not None for name in ("1", "2", "3")] == [False, True, False]
