@@ -18,6 +18,7 @@ from server.text.protect.protection import Restored
 from server.text.split.clauses import as_clause
 from server.text.split.plan import PlannedSentence, TextPlan
 from server.translation.planning import PlannedRequest
+from server.translation_memory.pairs import Found
 
 Placed = tuple[Restored, Sequence[Pair]]
 """A hypothesis' text, and its pairs of aligned words."""
@@ -39,6 +40,16 @@ class SentenceTranslation:
     flags: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
     num_source_tokens: int = 0
+    is_remembered: bool = False
+    """Whether it is of a translation memory: the model did not see it, and it has no score and no tokens."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """An entry of a translation memory for the text, or sentence, at `place` of a source."""
+
+    found: Found
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,8 @@ class TextTranslation:
     alignment: tuple[Pair, ...] | None = None
     """Places of words in the source, each with the place of a word in `text` that comes from it; None if not
     requested."""
+    matches: tuple[Match, ...] = ()
+    """What a translation memory has for the text and its sentences."""
 
 
 @dataclass(frozen=True)

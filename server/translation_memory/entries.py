@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from server.translation_memory.index import Pair
+from server.translation_memory.pairs import Pair
 
 Origin = Literal["manual", "import", "suggestion", "correction"]
 ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)

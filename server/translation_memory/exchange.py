@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 from server.glossaries.tbx_tmx import ROOTS, MalformedTerms, read_terms
 from server.runtime.checkpoints import checkpoint
 from server.translation_memory.entries import RefusedPair, checked
-from server.translation_memory.index import Pair
+from server.translation_memory.pairs import Pair
 
 FileFormat = Literal["tmx", "csv", "tsv"]
 _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))

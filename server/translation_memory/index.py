@@ -8,15 +8,13 @@ likeness of two texts is the normalised indel similarity of their characters, 2 
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from rapidfuzz.distance import LCSseq
 
+from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
-EXACT = 100
-"""The likeness of equal sources."""
 VISITS_PER_CHAR = 32
 """Entries that are looked at for every character of a text."""
 LEAST_VISITS = 256
@@ -24,22 +22,6 @@ CANDIDATES = 64
 """Entries that are compared with a text."""
 WORD_BYTES, ENTRY_BYTES = 120, 400
 """Memory of a word of one entry, and of an entry beside its characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A source and its translation, as people wrote them."""
-
-    source: str
-    target: str
-
-
-@dataclass(frozen=True)
-class Found:
-    """An entry for a text. `likeness`: EXACT for an equal source, less for a similar one, at least 0."""
-
-    pair: Pair
-    likeness: int
 
 
 class MemoryIndex:

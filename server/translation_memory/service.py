@@ -25,8 +25,9 @@ from server.stores.translation_memories import (
     UnknownMemory,
 )
 from server.translation_memory.entries import Entry, Origin, decoded, encoded
-from server.translation_memory.index import MemoryIndex, Pair
+from server.translation_memory.index import MemoryIndex
 from server.translation_memory.index_cache import CachedIndex, IndexCache, MemoryKey
+from server.translation_memory.pairs import Pair
 from server.translation_memory.segments import entry_id, normalized
 
 INDEX_BYTES: Final = 256 * 2**20

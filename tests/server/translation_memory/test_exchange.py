@@ -12,7 +12,7 @@ from lxml import etree
 
 from server.translation_memory.entries import MOST_CHARS, RefusedPair, checked, decoded, encoded
 from server.translation_memory.exchange import FileFormat, MalformedFile, read_pairs, write_tmx
-from server.translation_memory.index import Pair
+from server.translation_memory.pairs import Pair
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 PARTS = st.sampled_from(

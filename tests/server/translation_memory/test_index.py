@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.translation_memory import index as index_module
-from server.translation_memory.index import CANDIDATES, EXACT, Found, MemoryIndex, Pair, lengths_of
+from server.translation_memory.index import CANDIDATES, MemoryIndex, lengths_of
+from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
 WORDS = st.sampled_from(

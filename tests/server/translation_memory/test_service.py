@@ -9,8 +9,9 @@ from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
 from server.translation_memory import service as service_module
-from server.translation_memory.index import MemoryIndex, Pair
+from server.translation_memory.index import MemoryIndex
 from server.translation_memory.index_cache import CachedIndex, IndexCache
+from server.translation_memory.pairs import Pair
 from server.translation_memory.segments import entry_id, normalized
 from server.translation_memory.service import Added, TranslationMemoryService
 

@@ -1,0 +1,254 @@
+"""Translates texts with a translation memory: what people confirmed is used before the model.
+
+A text, or else a sentence, whose source is equal to that of an entry gets the entry's translation, and the model does
+not see it. The sentences between such sentences are translated as texts of their own.
+"""
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from server.engine.request import Timings
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload
+from server.text.base.words import Place, has_letters
+from server.text.split.sentences import Segment, segments_of
+from server.translation.assembly import (
+    Match,
+    SentenceTranslation,
+    TextHypothesis,
+    TextTranslation,
+    TranslationOutcome,
+)
+from server.translation.markup_translation import TranslatesTexts
+from server.translation.planning import TextRequest
+from server.translation_memory.index import MemoryIndex
+from server.translation_memory.pairs import EXACT, Found
+
+MOST_MATCHES = 3
+"""Near matches for one text or sentence."""
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """How a request uses a memory. Entries of a likeness of `offers_from` percent or more are offered as matches, those
+    of `applies_from` or more are used instead of a translation, if `may_apply` their source and the text's."""
+
+    index: MemoryIndex
+    offers_from: int
+    applies_from: int = EXACT
+    may_apply: Callable[[str, str], bool] = lambda source, other: True
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Sentences that the model translates as text number `number` of its request, with the gaps between them."""
+
+    number: int
+
+
+Part = str | SentenceTranslation | _Run
+"""A gap, a sentence of the memory, or sentences that the model translates."""
+
+
+@dataclass(frozen=True)
+class _RememberedText:
+    parts: Sequence[Part]
+    matches: Sequence[Match]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """`texts` are for the model, with their prefixes."""
+
+    whole: Sequence[_RememberedText]
+    texts: Sequence[str]
+    prefixes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class MemoryTranslator:
+    """A model, a model with a glossary, or two models, after a translation memory. `language` is that of the texts."""
+
+    translator: TranslatesTexts
+    use: MemoryUse
+    language: str
+
+    async def translate(self, request: TextRequest) -> TranslationOutcome:
+        """As Translator.translate; texts have their matches, and sentences of the memory no score and no tokens.
+        Nothing is sent to the model where the memory has everything."""
+        started = time.monotonic()
+        plan = await offload(_planned, request, self.use, self.language)
+        done = TranslationOutcome((), Timings(0.0, 0.0, 0.0), 0.0)
+        if plan.texts:
+            prefixes = plan.prefixes if request.prefixes else ()
+            done = await self.translator.translate(dataclasses.replace(request, texts=plan.texts, prefixes=prefixes))
+        translations = await offload(_joined, plan, done.translations, request)
+        return dataclasses.replace(done, translations=translations, total=time.monotonic() - started)
+
+
+def _planned(request: TextRequest, use: MemoryUse, language: str) -> _Plan:
+    texts: list[str] = []
+    prefixes: list[str] = []
+    whole = []
+    lookup = _Lookup(use)
+    for text, prefix in itertools.zip_longest(request.texts, request.prefixes, fillvalue=""):
+        checkpoint()
+        segments = _as_one_sentence(text)
+        remembered, matches = lookup.sentences(segments, bool(prefix))
+        if not remembered and request.splits:
+            segments = list(segments_of(text, language))
+            remembered, of_sentences = lookup.sentences(segments, bool(prefix))
+            are_several = sum(segment.is_sentence for segment in segments) > 1
+            matches = [*matches, *of_sentences] if are_several else of_sentences
+        parts = list(_parts(segments, remembered, texts)) if remembered else [_as_a_whole(text, texts)]
+        prefixes += [""] * (len(texts) - len(prefixes))
+        first = next((part for part in parts if not isinstance(part, str)), None)
+        if prefix and isinstance(first, _Run):
+            prefixes[first.number] = prefix
+        whole.append(_RememberedText(parts, matches))
+    return _Plan(whole, texts, prefixes)
+
+
+def _as_one_sentence(text: str) -> list[Segment]:
+    inner = text.strip()
+    start = len(text) - len(text.lstrip())
+    end = start + len(inner)
+    return [Segment(text[:start], False), Segment(inner, has_letters(inner)), Segment(text[end:], False)]
+
+
+class _Lookup:
+    """Looks up the sentences of a request, equal ones once."""
+
+    def __init__(self, use: MemoryUse) -> None:
+        self._use = use
+        self._known: dict[str, tuple[str | None, list[Found]]] = {}
+
+    def sentences(
+        self, segments: Sequence[Segment], has_prefix: bool
+    ) -> tuple[dict[int, SentenceTranslation], list[Match]]:
+        """The translations of sentences that the memory has, by the places of their segments, and all matches. The
+        first sentence of a text with a prefix is the model's."""
+        remembered: dict[int, SentenceTranslation] = {}
+        matches: list[Match] = []
+        start, is_first = 0, True
+        for place, segment in enumerate(segments):
+            checkpoint()
+            end = start + len(segment.text)
+            if segment.is_sentence:
+                target, found = self._find(segment.text)
+                matches += [Match(item, (start, end)) for item in found]
+                if target is not None and not (is_first and has_prefix):
+                    remembered[place] = SentenceTranslation(segment.text, target, 0.0, "eos", 0, is_remembered=True)
+                is_first = False
+            start = end
+        return remembered, matches
+
+    def _find(self, text: str) -> tuple[str | None, list[Found]]:
+        if text not in self._known:
+            self._known[text] = _find(text, self._use)
+        return self._known[text]
+
+
+def _find(text: str, use: MemoryUse) -> tuple[str | None, list[Found]]:
+    """The translation of an entry that is used, if there is one, and the matches, the most similar first."""
+    pair = use.index.exact(text)
+    if pair is not None:
+        return pair.target, [Found(pair, EXACT)]
+    threshold = min(use.offers_from, use.applies_from)
+    if threshold >= EXACT:
+        return None, []
+    found = use.index.near(text, threshold, MOST_MATCHES)
+    for match in found:
+        if match.likeness >= use.applies_from and use.may_apply(match.pair.source, text):
+            return match.pair.target, found
+    return None, [match for match in found if match.likeness >= use.offers_from]
+
+
+def _as_a_whole(text: str, texts: list[str]) -> _Run:
+    texts.append(text)
+    return _Run(len(texts) - 1)
+
+
+def _parts(segments: Sequence[Segment], remembered: dict[int, SentenceTranslation], texts: list[str]) -> Iterator[Part]:
+    """The parts of a text; sentences between remembered ones, with the gaps between them, are added to `texts`."""
+    run: list[Segment] = []
+
+    def close() -> Iterator[Part]:
+        after: list[Segment] = []
+        while run and not run[-1].is_sentence:
+            after.append(run.pop())
+        if run:
+            yield _as_a_whole("".join(segment.text for segment in run), texts)
+        yield from (segment.text for segment in reversed(after))
+        run.clear()
+
+    for place, segment in enumerate(segments):
+        if place in remembered:
+            yield from close()
+            yield remembered[place]
+        elif run or segment.is_sentence:
+            run.append(segment)
+        else:
+            yield segment.text
+    yield from close()
+
+
+def _joined(plan: _Plan, translations: Sequence[TextTranslation], request: TextRequest) -> tuple[TextTranslation, ...]:
+    return tuple(_text(text, plan, translations, request) for text in plan.whole)
+
+
+def _text(
+    remembered: _RememberedText, plan: _Plan, translations: Sequence[TextTranslation], request: TextRequest
+) -> TextTranslation:
+    checkpoint()
+    if len(remembered.parts) == 1 and isinstance(remembered.parts[0], _Run):
+        whole = translations[remembered.parts[0].number]
+        return dataclasses.replace(whole, matches=tuple(remembered.matches))
+    runs = [translations[part.number] for part in remembered.parts if isinstance(part, _Run)]
+    count = max((len(run.hypotheses) for run in runs), default=1)
+    hypotheses = tuple(_hypothesis(remembered.parts, translations, rank) for rank in range(count))
+    sentences: list[SentenceTranslation] = []
+    pairs: list[tuple[Place, Place]] = []
+    source_at = target_at = 0
+    for part in remembered.parts:
+        if isinstance(part, str):
+            source_length = target_length = len(part)
+        elif isinstance(part, SentenceTranslation):
+            sentences.append(part)
+            source_length, target_length = len(part.source), len(part.target)
+        else:
+            run = translations[part.number]
+            sentences += run.sentences
+            for source, target in run.alignment or ():
+                pairs.append(
+                    ((source[0] + source_at, source[1] + source_at), (target[0] + target_at, target[1] + target_at))
+                )
+            source_length, target_length = len(plan.texts[part.number]), len(run.text)
+        source_at, target_at = source_at + source_length, target_at + target_length
+    return TextTranslation(
+        hypotheses[0].text,
+        tuple(sentences),
+        hypotheses,
+        tuple(pairs) if request.aligns else None,
+        tuple(remembered.matches),
+    )
+
+
+def _hypothesis(parts: Sequence[Part], translations: Sequence[TextTranslation], rank: int) -> TextHypothesis:
+    """The text with the hypothesis of this rank of every run, or its last."""
+    written: list[str] = []
+    score = 0.0
+    for part in parts:
+        if isinstance(part, str):
+            written.append(part)
+        elif isinstance(part, SentenceTranslation):
+            written.append(part.target)
+        else:
+            hypotheses = translations[part.number].hypotheses
+            chosen = hypotheses[min(rank, len(hypotheses) - 1)]
+            written.append(chosen.text)
+            score += chosen.score
+    return TextHypothesis("".join(written), score)
