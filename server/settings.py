@@ -147,7 +147,8 @@ class Settings:
     )
     drain_timeout: float = setting(20.0, "seconds that running requests have to finish at shutdown", at_least=0)
     context_store: str = setting(
-        "memory://", "store of documents and glossaries: memory://, sqlite:///PATH or redis://HOST:PORT/DB"
+        "memory://",
+        "store of documents, glossaries and translation memories: memory://, sqlite:///PATH or redis://HOST:PORT/DB",
     )
     context_cache_bytes: int = setting(
         268_435_456, "bytes of the cache of encoded document sentences; other sentences are encoded again", at_least=0
@@ -182,6 +183,17 @@ class Settings:
     )
     max_glossaries: int = setting(1000, "stored glossaries of one API key", at_least=1)
     max_glossary_bytes: int = setting(16_777_216, "bytes of the stored glossaries of one API key", at_least=1)
+    max_translation_memories: int = setting(100, "translation memories of one API key", at_least=1)
+    max_translation_memory_entries: int = setting(
+        100_000, "entries of the translation memories of one API key", at_least=1
+    )
+    max_translation_memory_bytes: int = setting(
+        33_554_432, "bytes of the translation memories of one API key", at_least=1
+    )
+    max_translation_memories_bytes: int = setting(268_435_456, "bytes of all translation memories", at_least=1)
+    suggestions: Literal["on", "off"] = setting(
+        "on", "on: suggestions of clients of LibreTranslate's API are kept, in translation memories of their API keys"
+    )
     max_files: int = setting(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
     max_files_bytes: int = setting(
         67_108_864,

@@ -15,6 +15,7 @@ from server.api.admission.api_route import ApiRoute
 from server.api.admission.middleware import CLIENT_GONE, RequestMiddleware
 from server.api.deepl import glossaries as deepl_glossaries
 from server.api.deepl import routes as deepl
+from server.api.deepl import translation_memories as deepl_memories
 from server.api.deepl.route import DEEPL
 from server.api.libretranslate import routes as libretranslate
 from server.api.libretranslate import spec
@@ -31,6 +32,7 @@ from server.api.native import (
     models,
     score,
     translate,
+    translation_memories,
 )
 from server.api.openai import chat
 from server.api.openai.route import OPENAI
@@ -61,6 +63,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     files.router,
     files.polls,
     glossaries.router,
+    translation_memories.router,
     models.router,
     models.admin,
     keys.router,
@@ -72,6 +75,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     deepl.router,
     deepl.polls,
     deepl_glossaries.router,
+    deepl_memories.router,
     *adapters.ROUTERS,
     *mcp.routers(),
     health.router,

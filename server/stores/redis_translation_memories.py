@@ -176,7 +176,7 @@ class RedisTranslationMemories:
         if status == b"full" and limits is not None:
             *own, num_bytes = map(int, results)
             limits.check(Kept(*own), num_bytes)
-        return results
+        return list(results)
 
 
 def _memory(head: bytes, values: list[bytes]) -> KeptMemory:

@@ -124,6 +124,10 @@ class Metrics:
             "sentences_flagged_total", "Sentences whose translation has a flag", "flag", FLAGS
         )
 
+        self.translation_memory_sentences_total = self._counter(
+            "translation_memory_sentences_total", "Sentences and texts taken from a translation memory"
+        )
+
     def _add_batches(self) -> None:
         self.queue_depth = self._gauge("queue_depth", "Sentences waiting for a slot")
         self.queue_tokens = self._gauge("queue_tokens", "Source tokens of the sentences that wait for a slot")

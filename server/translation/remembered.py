@@ -75,6 +75,8 @@ class MemoryTranslator:
     translator: TranslatesTexts
     use: MemoryUse
     language: str
+    count: Callable[[int], None] = lambda number: None
+    """Called with the number of sentences that the memory has, after each request."""
 
     async def translate(self, request: TextRequest) -> TranslationOutcome:
         """As Translator.translate; texts have their matches, and sentences of the memory no score and no tokens.
@@ -86,6 +88,7 @@ class MemoryTranslator:
             prefixes = plan.prefixes if request.prefixes else ()
             done = await self.translator.translate(dataclasses.replace(request, texts=plan.texts, prefixes=prefixes))
         translations = await offload(_joined, plan, done.translations, request)
+        self.count(sum(sentence.is_remembered for text in translations for sentence in text.sentences))
         return dataclasses.replace(done, translations=translations, total=time.monotonic() - started)
 
 

@@ -111,8 +111,9 @@ class TranslationMemoryService:
             written += len(portion)
         return Added(new, len(bodies) - new)
 
-    async def suggest(self, owner: str, source: str, target: str, pair: Pair) -> None:
-        """Keep a suggestion in the owner's memory of suggestions for the two languages, which is made for the first."""
+    async def suggest(self, owner: str, source: str, target: str, pair: Pair) -> str:
+        """Keep a suggestion in the owner's memory of suggestions for the two languages, which is made for the first;
+        returns the memory's id."""
         memory_id = str(uuid.uuid5(_NAMESPACE, f"{source} {target}"))
         try:
             await self.add(owner, memory_id, [pair], "suggestion")
@@ -120,6 +121,7 @@ class TranslationMemoryService:
             with contextlib.suppress(MemoryTaken):  # by a suggestion at the same time
                 await self.create(owner, SUGGESTIONS, source, target, memory_id)
             await self.add(owner, memory_id, [pair], "suggestion")
+        return memory_id
 
     async def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[Entry]:
         """Up to `limit` entries by their last write, after the write of number `after`."""

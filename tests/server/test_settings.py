@@ -32,6 +32,7 @@ def test_every_setting_is_a_variable_and_a_flag() -> None:
         "open_admin": "on",
         "metrics_by_key": "on",
         "pivot": "off",
+        "suggestions": "off",
         "shortlist": "off",
         "models": "/a",
         "load_models": "demand",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
 from server.api.admission.by_language import translate_by_language
+from server.api.admission.remembering import with_memory
 from server.api.admission.text_languages import TextLanguages
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.requests.limits import requested_options
@@ -15,6 +16,7 @@ from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts, translate_markup
 from server.translation.planning import TextRequest
+from server.translation_memory.pairs import EXACT
 
 
 async def translate_texts(
@@ -25,9 +27,11 @@ async def translate_texts(
     num_hypotheses: int = 1,
     model: str | None = None,
     terms: Terms | None = None,
+    memory_id: str | None = None,
 ) -> list[TextTranslation]:
     """The translations of `texts`, those in the target language unchanged. `kind`: the markup of the texts. `model`:
-    the name of the model, else the first for the languages. `terms` are translated as they say. Raises ApiError, and
+    the name of the model, else the first for the languages. `terms` are translated as they say. Entries of the
+    translation memory `memory_id` with equal sources are used before the model. Raises ApiError, UnknownMemory, and
     what Translator.translate and translate_markup raise."""
     settings = admitted.state.settings
 
@@ -42,6 +46,7 @@ async def translate_texts(
         else:
             translator = route.model if terms is None else GlossaryTranslator(route.model, terms)
             options = route.model.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
+        translator = await with_memory(admitted, translator, route, memory_id, EXACT)
         request = TextRequest(of_source, options)
         return await (translator.translate(request) if kind is None else translate_markup(translator, request, kind))
 

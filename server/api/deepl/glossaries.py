@@ -25,6 +25,7 @@ from server.api.deepl.route import DEEPL, FULL, DeepLRoute
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_whole
 from server.api.requests.openapi import with_forms
+from server.api.serving.language_codes import base_language, base_pairs, translates
 from server.api.serving.server_state import ServerState
 from server.glossaries.service import Dictionary, Glossary
 from server.glossaries.tbx_tmx import write_tbx
@@ -44,7 +45,10 @@ router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate")
 
 @router.get("/v2/glossary-language-pairs", summary="Languages that glossaries are for", responses=READ_ERRORS)
 async def pairs(admitted: Admitted) -> DeepLPairs:
-    pairs = [DeepLPair(source_lang=source, target_lang=target) for source, target in _listed(admitted.state)]
+    pairs = [
+        DeepLPair(source_lang=source, target_lang=target)
+        for source, target in base_pairs(admitted.state.routes.listed_pairs)
+    ]
     return DeepLPairs(supported_languages=pairs)
 
 
@@ -185,7 +189,7 @@ async def _read(state: ServerState, dictionaries: Sequence[DeepLEntries]) -> lis
     read: dict[tuple[str, str], Dictionary] = {}
     for dictionary in dictionaries:
         pair = (base_language(dictionary.source_lang), base_language(dictionary.target_lang))
-        if not _is_served(state, pair):
+        if not translates(state.routes.known_languages, pair):
             raise ApiError("invalid_value", f"Glossaries from {pair[0]} to {pair[1]} not supported.", "target_lang")
         if pair in read:
             raise ApiError("invalid_value", f"There are two dictionaries from {pair[0]} to {pair[1]}.", "dictionaries")
@@ -212,21 +216,3 @@ def _dictionary(glossary: Glossary, source_lang: str, target_lang: str) -> Dicti
     if dictionary is None:
         raise ApiError("not_found", f"Dictionary not found: the glossary has none from {pair[0]} to {pair[1]}.")
     return dictionary
-
-
-def _is_served(state: ServerState, pair: tuple[str, str]) -> bool:
-    """Whether a pair of languages is translated, by one model or two."""
-    served = state.routes.known_languages
-    sources = [source for source in served if base_language(source) == pair[0]]
-    return any(base_language(target) == pair[1] for source in sources for target in served[source])
-
-
-def _listed(state: ServerState) -> list[tuple[str, str]]:
-    """Pairs that are translated, without regions (see `RoutingTable.listed_pairs`)."""
-    pairs = ((base_language(source), base_language(target)) for source, target in state.routes.listed_pairs)
-    return list(dict.fromkeys(pairs))
-
-
-def base_language(code: str) -> str:
-    """Lower case, without a region."""
-    return code.lower().replace("_", "-").partition("-")[0]

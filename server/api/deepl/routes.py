@@ -25,6 +25,7 @@ from server.api.deepl.schemas import (
     DeepLUsage,
 )
 from server.api.deepl.terms import named_glossaries, terms_of
+from server.api.deepl.translation_memories import with_named_memory
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
 from server.api.requests.json_response import written
@@ -117,6 +118,9 @@ async def _translated(
         else:
             translator = route.model if terms is None else GlossaryTranslator(route.model, terms)
             options = route.model.options(**requested, deadline=admitted.deadline)
+        translator = await with_named_memory(
+            admitted, translator, route, body.translation_memory_id, body.translation_memory_threshold
+        )
         first, state = route.models[0], admitted.state
         context = await state.documents.context_of(first, [body.context]) if body.context else None
         request = TextRequest(of_source, options, context, splits)

@@ -9,8 +9,6 @@ from server.text.markup.markup import Kind
 
 NOT_SERVED = (
     "style_id",
-    "translation_memory_id",
-    "translation_memory_threshold",
     "custom_instructions",
 )
 """Fields that are known and cannot be honoured."""
@@ -75,8 +73,16 @@ class DeepLTranslateRequest(BaseModel):
         default=None, description="Up to five; of a term that several have, the first glossary's translation is used."
     )
     style_id: Any = Field(default=None, description="Not served.")
-    translation_memory_id: Any = Field(default=None, description="Not served.")
-    translation_memory_threshold: Any = Field(default=None, description="Not served.")
+    translation_memory_id: str | None = Field(
+        default=None, description="One of /v3/translation_memories: its segments are used before the model."
+    )
+    translation_memory_threshold: int | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="The least likeness of segments that are used, in percent; without it, only equal ones. A similar "
+        "one is used only if it has the numbers of the text.",
+    )
     custom_instructions: Any = Field(default=None, description="Not served.")
 
     @property

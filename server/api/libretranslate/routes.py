@@ -19,6 +19,8 @@ from server.api.libretranslate.schemas import (
     LibreFile,
     LibreLanguage,
     LibreSettings,
+    LibreSuggestion,
+    LibreSuggestRequest,
     LibreTranslateRequest,
     LibreTranslation,
 )
@@ -32,6 +34,7 @@ from server.api.requests.openapi import with_forms
 from server.api.requests.preferences import APPLIED, prefers_async
 from server.api.serving.file_jobs import STATUS, within
 from server.api.serving.finished_files import FinishedFile
+from server.api.serving.language_codes import base_language
 from server.api.serving.language_names import name_of
 from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
@@ -42,13 +45,25 @@ from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.text.markup.markup import Kind
 from server.translation.assembly import TextTranslation
+from server.translation_memory.entries import RefusedPair, checked
 
-PATHS = ("/translate", "/languages", "/detect", "/translate_file", "/download_file", "/frontend", "/health", "/spec")
+PATHS = (
+    "/translate",
+    "/suggest",
+    "/languages",
+    "/detect",
+    "/translate_file",
+    "/download_file",
+    "/frontend",
+    "/health",
+    "/spec",
+)
 AUTO = "auto"
 
 Value = TypeVar("Value")
 
 ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=LIBRE)
+SUGGEST_ERRORS = documented(*ADMISSION, *BODY, dialect=LIBRE)
 READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
 router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute.requiring("translate"))
 probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
@@ -92,12 +107,43 @@ async def _translated(
         raise ApiError("invalid_value", f"Invalid request: alternatives must be at most {most}", "alternatives")
 
     kind: Kind | None = "html" if body.format == "html" else None
-    return await translate_texts(admitted, body.texts, languages, kind, count, terms=await body.read_terms())
+    return await translate_texts(
+        admitted,
+        body.texts,
+        languages,
+        kind,
+        count,
+        terms=await body.read_terms(),
+        memory_id=body.translation_memory_id,
+    )
 
 
 async def _languages(state: ServerState, texts: Sequence[str], source: str, target: str) -> TextLanguages:
     """Raises ApiError for languages that are not served."""
     return await languages_of(state, texts, None if source.lower() == AUTO else source, target)
+
+
+@router.post(
+    "/suggest",
+    summary="Keep a better translation in your translation memory",
+    responses=SUGGEST_ERRORS,
+    openapi_extra=with_forms("LibreSuggestRequest"),
+)
+async def suggest(body: LibreSuggestRequest, admitted: Admitted) -> LibreSuggestion:
+    if admitted.state.settings.suggestions == "off":
+        raise ApiError("forbidden", "Suggestions are disabled on this server.")
+    _check_texts([body.q, body.s], admitted.state.settings)
+    languages = await _languages(admitted.state, [body.q], body.source, body.target)
+    try:
+        pair = checked(body.q, body.s)
+    except RefusedPair as error:
+        raise ApiError("invalid_value", f"Invalid request: the suggestion cannot be kept: {error}") from None
+    [source] = languages.sources
+    pair_of_languages = base_language(source.language), base_language(languages.target)
+    memories = admitted.state.translation_memories
+    return LibreSuggestion(
+        translation_memory_id=await memories.suggest(owner_of(admitted.key), *pair_of_languages, pair)
+    )
 
 
 @router.post(
@@ -214,6 +260,7 @@ async def frontend_settings(admitted: Admitted) -> LibreSettings:
         keyRequired=admitted.state.keys.is_required,
         charLimit=admitted.state.settings.max_text_chars,
         language=LibreChoice(source=_named(source), target=_named(targets[0])),
+        suggestions=admitted.state.settings.suggestions == "on",
         supportedFilesFormat=list(FORMATS),
     )
 

@@ -1,6 +1,6 @@
 """The fields of LibreTranslate's API. Unknown fields are ignored, because its clients send more than is needed."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -44,6 +44,10 @@ class LibreTranslateRequest(BaseModel):
         description="Terms and their translations, as in /v1/translate; in a form, as JSON.",
         examples=[{"bug report": "Fehlerbericht"}],
     )
+    translation_memory_id: str | None = Field(
+        default=None,
+        description="One of /v1/translation_memories: entries with equal sources are used before the model.",
+    )
     scores: Annotated[bool, BeforeValidator(lambda value: value or False)] = Field(
         default=False, description="Whether the answer has `score` and `flags`."
     )
@@ -56,6 +60,23 @@ class LibreTranslateRequest(BaseModel):
     async def read_terms(self) -> Terms | None:
         """The glossary's terms; a large one is indexed in a thread."""
         return await offload_above(sum(map(len, self.glossary)), Terms, self.glossary) if self.glossary else None
+
+
+class LibreSuggestRequest(BaseModel):
+    """`POST /suggest`."""
+
+    q: Annotated[str, BeforeValidator(check_text)] = Field(description="The text.", examples=["Hello world."])
+    s: Annotated[str, BeforeValidator(check_text)] = Field(
+        description="A better translation of it.", examples=["Hallo Welt."]
+    )
+    source: str = Field(description='Language of the text, or "auto".', examples=["en"])
+    target: str = Field(description="Language of the translation.", examples=["de"])
+    api_key: str | None = API_KEY
+
+
+class LibreSuggestion(BaseModel):
+    success: Literal[True] = True
+    translation_memory_id: str = Field(description="The translation memory that keeps it, of the key that suggests.")
 
 
 class LibreDetectRequest(BaseModel):

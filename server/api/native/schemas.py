@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from server.api.native.translation_memory_schemas import MemoryMatch
 from server.api.requests.fields import MOST_TERMS, Term, Timeout, TimingsAnswer, check_optional_text, check_text
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
@@ -15,6 +16,7 @@ from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextTranslation
 
 NO_STREAM = "stream: not with glossary or keep, where a translation may change until its end: leave stream out"
+NO_MEMORY_STREAM = "stream: not with translation_memory_id: leave stream out"
 
 
 class TranslateRequest(BaseModel):
@@ -69,6 +71,18 @@ class TranslateRequest(BaseModel):
     pieces: bool = Field(
         False, description="Also answer the pieces of every translated sentence, and the model's `order`."
     )
+    translation_memory_id: str | None = Field(
+        None,
+        description="One of /v1/translation_memories. A text, or else a sentence, whose source is equal to that of an "
+        "entry gets the entry's translation; similar entries are offered in `memory`.",
+    )
+    translation_memory_threshold: int | None = Field(
+        None,
+        ge=0,
+        le=100,
+        description="The least likeness of entries that are offered, in percent; 75 by default. Needs "
+        "translation_memory_id.",
+    )
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -108,6 +122,14 @@ class TranslateRequest(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def check_memory(self) -> Self:
+        if self.translation_memory_threshold is not None and not self.translation_memory_id:
+            raise PydanticCustomError("memory_missing", "translation_memory_threshold: needs translation_memory_id")
+        if self.stream and self.translation_memory_id:
+            raise PydanticCustomError("memory_stream", NO_MEMORY_STREAM)
+        return self
+
+    @model_validator(mode="after")
     def check_prefixes(self) -> Self:
         count = len(self.prefixes)
         if self.target_prefix is not None and count != len(self.texts):
@@ -132,6 +154,11 @@ class SentenceAnswer(BaseModel):
     finish_reason: FinishReason = Field(description='"length": cut off at max_length.')
     num_tokens: int = Field(description="Tokens of the target, its end included.")
     flags: list[str] = Field([], description=FLAGGED)
+    from_memory: bool | None = Field(
+        default=None,
+        description="Only with translation_memory_id: whether it is an entry's translation, which has no score and no "
+        "tokens.",
+    )
     pieces: list[str] | None = Field(
         default=None,
         description="Only when requested: the target as the model wrote it, without its end. \u2581 begins a "
@@ -175,6 +202,12 @@ class Translation(BaseModel):
         description="Only when requested: pairs of words of the request's text and of `text`. A word may be in "
         "several pairs, or in none; what is protected, such as a URL, is one word and paired with itself.",
     )
+    from_memory: bool | None = Field(
+        None, description="Only with translation_memory_id: whether all of its sentences are of the memory."
+    )
+    memory: list[MemoryMatch] | None = Field(
+        None, description="Only with translation_memory_id: equal and similar entries, up to three for a sentence."
+    )
     pivot: str | None = Field(
         None,
         description="Only where two models translated: the language between them. Scores are of both steps together, "
@@ -197,6 +230,14 @@ class Translation(BaseModel):
             else [AlignedWords(source=source, target=target) for source, target in pairs],
             pivot=pivot,
         )
+
+    def with_memory(self, translation: TextTranslation) -> None:
+        """Add what a translation memory has for it."""
+        for sentence, translated in zip(self.sentences, translation.sentences, strict=True):
+            checkpoint()
+            sentence.from_memory = translated.is_remembered
+        self.memory = [MemoryMatch.of(match) for match in translation.matches]
+        self.from_memory = bool(self.sentences) and all(sentence.from_memory for sentence in self.sentences)
 
 
 class TranslateResponse(BaseModel):

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
+from server.api.admission.remembering import DEFAULT_THRESHOLD, with_memory
 from server.api.admission.server_sent_events import (
     KEEPALIVE_COMMENT,
     Events,
@@ -16,6 +17,7 @@ from server.api.admission.server_sent_events import (
 )
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.native.schemas import (
+    NO_MEMORY_STREAM,
     NO_STREAM,
     CutText,
     StreamBeginning,
@@ -27,11 +29,12 @@ from server.api.native.schemas import (
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_hypotheses, check_sizes, requested_options
-from server.api.serving.routing import TwoModels
+from server.api.serving.routing import Route, TwoModels
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.translation.assembly import TranslationOutcome
-from server.translation.glossary import translate_with_terms
+from server.translation.glossary import GlossaryTranslator
+from server.translation.markup_translation import TranslatesTexts
 from server.translation.planning import TextRequest
 from server.translation.streaming import Beginning, TranslationStream
 from server.translation.translator import RequestedOptions, Translator
@@ -73,15 +76,15 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     terms = await body.read_terms()
     if terms is not None and asks_for_events(request):
         raise ApiError("invalid_value", NO_STREAM, "stream")
+    if body.translation_memory_id and asks_for_events(request):
+        raise ApiError("invalid_value", NO_MEMORY_STREAM, "stream")
     texts = TextRequest(body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment)
     if body.stream or asks_for_events(request):
         stream = await TranslationStream.begin(translator, texts)
         admitted.on_release(stream.close)
         return EventStream(_events(stream, body, admitted, translator), admitted.deadline)
-    if terms is None:
-        outcome = await translator.translate(texts)
-    else:
-        outcome = await translate_with_terms(translator, texts, terms)
+    one: TranslatesTexts = translator if terms is None else GlossaryTranslator(translator, terms)
+    outcome = await (await _remembering(admitted, one, route, body)).translate(texts)
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 
@@ -96,20 +99,37 @@ async def _translate_by_two(
     context = await admitted.state.documents.context_of(route.first, body.contexts) if body.contexts else None
     pivot, options = pivot_of(route, requested, admitted)
     pivot = dataclasses.replace(pivot, terms=await body.read_terms())
-    outcome = await pivot.translate(TextRequest(body.texts, options, context))
+    remembering = await _remembering(admitted, pivot, route, body)
+    outcome = await remembering.translate(TextRequest(body.texts, options, context))
     return await offload_above(body.num_chars, lambda: written(_answer_of_two(route, outcome, body, admitted)))
+
+
+async def _remembering(
+    admitted: AdmittedRequest, translator: TranslatesTexts, route: Route, body: TranslateRequest
+) -> TranslatesTexts:
+    given = body.translation_memory_threshold
+    threshold = DEFAULT_THRESHOLD if given is None else given
+    return await with_memory(admitted, translator, route, body.translation_memory_id, threshold)
+
+
+def _with_memory(answer: TranslateResponse, outcome: TranslationOutcome, body: TranslateRequest) -> TranslateResponse:
+    if body.translation_memory_id:
+        for translation, translated in zip(answer.translations, outcome.translations, strict=True):
+            translation.with_memory(translated)
+    return answer
 
 
 def _answer_of_two(
     route: TwoModels, outcome: TranslationOutcome, body: TranslateRequest, admitted: AdmittedRequest
 ) -> TranslateResponse:
-    return TranslateResponse(
+    answer = TranslateResponse(
         translations=[Translation.of(text, False, route.pivot_language) for text in outcome.translations],
         model=route.second.name,
         models=[model.name for model in route.models],
         timings=admitted.timings(outcome),
         context=None if body.context is None else route.first.knows_context,
     )
+    return _with_memory(answer, outcome, body)
 
 
 def _answer(
@@ -128,7 +148,7 @@ def _answer(
             for sentence, translated in zip(text.sentences, translation.sentences, strict=True):
                 checkpoint()
                 sentence.pieces = translator.target_pieces.texts(translated.ids)
-    return answer
+    return _with_memory(answer, outcome, body)
 
 
 async def _events(

@@ -18,11 +18,13 @@ from server.files.parser_pool import TooManyFiles
 from server.stores.glossaries import GlossariesFull, UnknownGlossary
 from server.stores.interface import StoreError, UnknownDocument
 from server.stores.limits import StoreFull, TooLargeToKeep
+from server.stores.translation_memories import MemoriesFull, UnknownEntry, UnknownMemory
 from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 from server.translation.glossary import TermRefused
 from server.translation.planning import PrefixRefused, TooManySentences
 from server.translation.scoring import TooLongToScore
+from server.translation_memory.exchange import MalformedFile
 
 logger = logging.getLogger("ringmt")
 
@@ -159,7 +161,13 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("not_found", "there is no such document: it never existed, was deleted, or has expired")
         case UnknownGlossary():
             return ApiError("not_found", "there is no such glossary: it never existed, or was deleted")
-        case GlossariesFull():
+        case UnknownMemory():
+            return ApiError("not_found", "there is no such translation memory: it never existed, or was deleted")
+        case UnknownEntry():
+            return ApiError("not_found", "the translation memory has no such entry")
+        case MalformedFile():
+            return ApiError("invalid_value", str(error), "file")
+        case GlossariesFull() | MemoriesFull():
             return QuotaExceeded("too_large", str(error))
         case UnknownSentence():
             return ApiError("not_found", str(error))

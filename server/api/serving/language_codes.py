@@ -5,7 +5,7 @@ functions keep every tag that they have ever parsed.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from langcodes.data_dicts import LANGUAGE_REPLACEMENTS, LIKELY_SUBTAGS, NORMALIZED_MACROLANGUAGES
@@ -61,6 +61,22 @@ def served_code(requested: str, served: Iterable[str]) -> str | None:
     beginning = _spelled(requested).partition("-")[0]
     ranked = sorted(fitting, key=lambda code: (_rank(wanted, fitting[code]), not _spelled(code).startswith(beginning)))
     return next((code for code in ranked if _rank(wanted, fitting[code]) < NO_MATCH), None)
+
+
+def base_language(code: str) -> str:
+    """Lower case, without a region."""
+    return code.lower().replace("_", "-").partition("-")[0]
+
+
+def base_pairs(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs of languages without regions, each once."""
+    return list(dict.fromkeys((base_language(source), base_language(target)) for source, target in pairs))
+
+
+def translates(known: Mapping[str, Iterable[str]], pair: tuple[str, str]) -> bool:
+    """Whether a pair of languages without regions is translated, by one model or two. `known`: targets by source."""
+    sources = [source for source in known if base_language(source) == pair[0]]
+    return any(base_language(target) == pair[1] for source in sources for target in known[source])
 
 
 def _rank(wanted: Tag, served: Tag) -> int:

@@ -34,8 +34,10 @@ from server.stores.glossaries import GlossaryLimits
 from server.stores.interface import StoreError
 from server.stores.limits import DocumentLimits
 from server.stores.open_store import open_store
+from server.stores.translation_memories import MemoryLimits
 from server.telemetry.metrics import NO_MODEL, Metrics
 from server.telemetry.tracing import Tracing
+from server.translation_memory.service import TranslationMemoryService
 
 POLL_SECONDS = 0.1
 """Seconds between two checks of a stopping server whether it must hurry."""
@@ -79,6 +81,7 @@ class ServerState:
     """By owner, the characters of texts that were accepted."""
     _documents: DocumentService | None = None
     _glossaries: GlossaryService | None = None
+    _translation_memories: TranslationMemoryService | None = None
     _expiry: ExpiryThread | None = None
     _key_thread: KeyThread | None = None
 
@@ -119,6 +122,13 @@ class ServerState:
         self._expiry.start()
         limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
         self._glossaries = GlossaryService(store.glossaries, limits)
+        memory_limits = MemoryLimits(
+            settings.max_translation_memories,
+            settings.max_translation_memory_entries,
+            settings.max_translation_memory_bytes,
+            settings.max_translation_memories_bytes,
+        )
+        self._translation_memories = TranslationMemoryService(store.translation_memories, memory_limits)
         self._key_thread = KeyThread(self.keys, self.usage, store, self.metrics)
         self._key_thread.start()
 
@@ -146,6 +156,13 @@ class ServerState:
         if self._glossaries is None:
             raise ApiError("not_ready", "the glossaries are not open yet")
         return self._glossaries
+
+    @property
+    def translation_memories(self) -> TranslationMemoryService:
+        """The translation memories. Raises ApiError (503) before the server has loaded."""
+        if self._translation_memories is None:
+            raise ApiError("not_ready", "the translation memories are not open yet")
+        return self._translation_memories
 
     @property
     def documents(self) -> DocumentService:

@@ -31,6 +31,10 @@ SCOPES = {
         /v1/documents/{document_id}/sentences/{index:int} /v1/documents/{document_id}/sentences/{index:int}/context""",
     "translate": """/v1/translate /v1/score /v1/files /v1/files/{file_id} /v1/files/{file_id}/result
         /v1/chat/completions /v1/glossaries /v1/glossaries/{glossary_id}
+        /v1/translation_memories /v1/translation_memories/{memory_id} /v1/translation_memories/{memory_id}/entries
+        /v1/translation_memories/{memory_id}/entries/{entry_id} /v1/translation_memories/{memory_id}/import
+        /v1/translation_memories/{memory_id}/export /v3/translation_memories /v3/translation_memories/{memory_id}
+        /v3/translation_memories/{memory_id}/segments /suggest
         /translate /detect /languages /translate_file
         /frontend/settings /v2/translate /v2/languages /v2/usage /v2/document
         /v2/document/{upload_id} /v2/document/{upload_id}/result /v2/glossary-language-pairs /v2/glossaries

@@ -42,6 +42,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/keys/{name}/rotate", "post"): {200, 404, 409} | DOOR | BODY,
     ("/v1/usage", "get"): {200} | DOOR,
     ("/translate", "post"): {200} | LIBRE,
+    ("/suggest", "post"): {200} | LIBRE,
     ("/detect", "post"): {200} | LIBRE,
     ("/languages", "get"): {200} | LIBRE,
     ("/languages", "post"): {200} | LIBRE,
@@ -87,6 +88,19 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/documents", "get"): {200} | DOOR,
     ("/v1/glossaries", "get"): {200} | DOOR,
     ("/v1/glossaries/{glossary_id}", "delete"): {204, 404} | DOOR,
+    ("/v1/translation_memories", "post"): {201, 400, 413, 415} | DOOR,
+    ("/v1/translation_memories", "get"): {200} | DOOR,
+    ("/v1/translation_memories/{memory_id}", "get"): {200, 404} | DOOR,
+    ("/v1/translation_memories/{memory_id}", "delete"): {204, 404} | DOOR,
+    ("/v1/translation_memories/{memory_id}/entries", "post"): {200, 400, 404, 413, 415} | DOOR,
+    ("/v1/translation_memories/{memory_id}/entries", "get"): {200, 404} | DOOR,
+    ("/v1/translation_memories/{memory_id}/entries/{entry_id}", "delete"): {204, 404} | DOOR,
+    ("/v1/translation_memories/{memory_id}/import", "post"): {200, 400, 404, 413, 415} | DOOR,
+    ("/v1/translation_memories/{memory_id}/export", "get"): {200, 404} | DOOR,
+    ("/v3/translation_memories", "get"): {200, 413} | DEEPL,
+    ("/v3/translation_memories/{memory_id}", "get"): {200, 404, 413} | DEEPL,
+    ("/v3/translation_memories/{memory_id}", "delete"): {204, 404, 413} | DEEPL,
+    ("/v3/translation_memories/{memory_id}/segments", "get"): {200, 404, 413} | DEEPL,
     ("/livez", "get"): {200, 503},
     ("/readyz", "get"): {200, 503},
     ("/metrics", "get"): {200},
@@ -158,6 +172,7 @@ def test_a_kind_of_error_is_a_status() -> None:
 def test_bodies_are_described(document: dict[str, Any]) -> None:
     schema = document["components"]["schemas"]["TranslateRequest"]
     options = "beam_size num_hypotheses length_penalty max_length target_prefix glossary keep context alignment timeout"
+    options += " translation_memory_id translation_memory_threshold"
     assert set(schema["properties"]) == {"text", "source", "target", "model", "stream", "pieces", *options.split()}
     assert schema["additionalProperties"] is False
 
@@ -195,11 +210,14 @@ def test_allow_names_every_method_of_the_path(server: RunningServer) -> None:
         (DOCUMENT + "/sentences/{index}", "put", [200, 202], "CorrectionAnswer"),
         (DOCUMENT + "/sentences/{index}/context", "get", [200], "ContextAnswer"),
         ("/v1/glossaries", "get", [200], "GlossaryList"),
+        ("/v1/translation_memories", "get", [200], "MemoryList"),
+        ("/v1/translation_memories/{memory_id}/entries", "get", [200], "EntryList"),
         ("/translate", "post", [200], "LibreTranslation"),
         ("/v2/translate", "post", [200], "DeepLTranslations"),
         ("/v2/glossaries", "get", [200], "DeepLGlossaries"),
         ("/v3/glossaries", "get", [200], "DeepLAllDictionaries"),
         ("/v3/glossaries/{glossary_id}/entries", "get", [200], "DeepLAllEntries"),
+        ("/v3/translation_memories/{memory_id}/segments", "get", [200], "DeepLSegments"),
     ],
 )
 def test_answers_that_routes_write_themselves_have_their_schema(

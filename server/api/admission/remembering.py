@@ -1,0 +1,44 @@
+"""The translation memory that a request names."""
+
+from collections.abc import Callable
+from typing import Final
+
+from server.api.admission.admitted_request import AdmittedRequest
+from server.api.requests.errors import ApiError
+from server.api.serving.language_codes import base_language
+from server.api.serving.routing import Route
+from server.keys.key import owner_of
+from server.translation.markup_translation import TranslatesTexts
+from server.translation.remembered import MemoryTranslator, MemoryUse
+from server.translation_memory.pairs import EXACT
+
+FIELD: Final = "translation_memory_id"
+DEFAULT_THRESHOLD: Final = 75
+"""Percent of likeness from which entries are offered, where a request does not say it."""
+
+
+async def with_memory(
+    admitted: AdmittedRequest,
+    translator: TranslatesTexts,
+    route: Route,
+    memory_id: str | None,
+    offers_from: int,
+    applies_from: int = EXACT,
+    may_apply: Callable[[str, str], bool] = lambda source, other: True,
+) -> TranslatesTexts:
+    """The translator of a route after the memory with this id, for what MemoryUse describes; without an id, the
+    translator alone. Raises ApiError (422) for a memory of other languages, UnknownMemory."""
+    if not memory_id:
+        return translator
+    memory, index = await admitted.state.translation_memories.index(owner_of(admitted.key), memory_id)
+    languages = route.models[0].languages[0], route.models[-1].languages[1]
+    if memory.languages != tuple(map(base_language, languages)):
+        raise ApiError(
+            "invalid_value",
+            f"{FIELD}: the translation memory is from {memory.source} to {memory.target}, not from {languages[0]} to "
+            f"{languages[1]}",
+            FIELD,
+        )
+    use = MemoryUse(index, offers_from, applies_from, may_apply)
+    counter = admitted.state.metrics.translation_memory_sentences_total.labels(route.models[-1].name)
+    return MemoryTranslator(translator, use, languages[0], counter.inc)
