@@ -9,13 +9,14 @@ from server.documents.drafts import with_drafts
 from server.documents.encoding_cache import EncodingCache
 from server.documents.errors import Refused, check_length
 from server.documents.leases import next_version
+from server.documents.remembering import index_of, with_entries
 from server.documents.sentence_states import DocumentStates
 from server.documents.translate import DocumentTask, translate_sentences
 from server.documents.two_stage import after_first, check_explainable, check_settled, cut_for_second
 from server.documents.workspace import Workspace
 from server.runtime.offload import offload
 from server.stores.interface import Conflict
-from server.stores.records import Document, Sentence
+from server.stores.records import Document, Sentence, with_changed
 from server.stores.threads import in_store_thread
 from server.translation.translator import Translator
 
@@ -61,10 +62,12 @@ async def _try(
     new: list[Sentence] = []
     for translator in models:
         translator.check_capacity(1)
+        index = await index_of(workspace.memories, document)
         if done:
             new = await offload(cut_for_second, [after_first(sentence) for sentence in new], translator)
         else:
             new = await offload(listed_sentences, sources, translator, document.num_sentences)
+            new = new if index is None else await offload(with_entries, new, translator, index)
         check_length(document.num_places + _num_places(new), workspace.max_sentences)
         new, states = await _translated(workspace, translator, document, new, translator is not models[-1], deadline)
         done.append((translator, states, new))
@@ -96,7 +99,9 @@ async def _translated(
     encodings = EncodingCache()
     new = await with_drafts(translator, new, document.options.get("max_length"), deadline, encodings=encodings)
     states = await workspace.reader.states_with_appended(translator, document, states, new, encodings)
-    return await translate_sentences(translator, DocumentTask.of(document, translator), new, states, deadline), states
+    pending = [sentence for sentence in new if sentence.is_pending]
+    task = DocumentTask.of(document, translator)
+    return with_changed(new, await translate_sentences(translator, task, pending, states, deadline)), states
 
 
 def _check(document: Document, first_index: int | None) -> None:

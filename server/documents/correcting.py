@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from server.documents.cutting import cut, shared_among
+from server.documents.cutting import cut, edited_parts
 from server.documents.drafts import with_drafts
 from server.documents.encoding_cache import EncodingCache
 from server.documents.errors import check_index, check_length
@@ -149,10 +149,8 @@ class _Write:
 def _corrected(sentence: Sentence, correction: Correction, translator: Translator) -> Sentence:
     """The sentence with its correction; pending when it has a new source and no translation for it."""
     parts = sentence.parts if correction.source is None else cut(correction.source, translator)
-    if correction.translation is not None and translator.needs_drafts:
-        parts = shared_among(parts, correction.translation, translator)
-    elif correction.translation is not None:
-        parts = tuple(dataclasses.replace(part, target_ids=None) for part in parts)
+    if correction.translation is not None:
+        parts = edited_parts(parts, correction.translation, translator)
     return dataclasses.replace(
         sentence,
         source=sentence.source if correction.source is None else correction.source,

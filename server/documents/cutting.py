@@ -91,6 +91,13 @@ def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] 
     return list(spans_of(plan)) if plan.source_ids == tuple(part.source_ids for part in sentence.parts) else None
 
 
+def edited_parts(parts: Sequence[Part], translation: str, translator: Translator) -> tuple[Part, ...]:
+    """The parts of a sentence whose translation is a person's."""
+    if translator.needs_drafts:
+        return shared_among(parts, translation, translator)
+    return tuple(replace(part, target_ids=None) for part in parts)
+
+
 def shared_among(parts: Sequence[Part], translation: str, translator: Translator) -> tuple[Part, ...]:
     """The parts, each with its share of a person's translation as context: one sentence each where there are as many
     sentences as parts, else ids in proportion to the parts' lengths."""

@@ -16,6 +16,7 @@ from server.documents.drafts import without_draft
 from server.documents.errors import Refused, TooLong, check_index, check_length
 from server.documents.feeds import Feeds, Update
 from server.documents.job_runner import JobRunner
+from server.documents.remembering import keep_correction, with_entries
 from server.documents.sentence_states import StateReader
 from server.documents.two_stage import as_shown, check_explainable, legs_of
 from server.documents.visibility import around
@@ -29,6 +30,8 @@ from server.stores.threads import in_store_thread
 from server.telemetry.labels import RESTING_STATES, DocumentState
 from server.translation.streaming import QUIET_SECONDS
 from server.translation.translator import RequestedOptions, Translator
+from server.translation_memory.index import MemoryIndex
+from server.translation_memory.service import TranslationMemoryService
 
 POLL_SECONDS = 0.25
 """How often a waiting request polls whether another process has finished the document."""
@@ -49,6 +52,8 @@ class NewDocument:
     """The name of its key; "" on a server without keys."""
     then: Translator | None = None
     """The second of two models, which translates the first one's translations."""
+    memory: tuple[str, MemoryIndex] | None = None
+    """The id and the index of the translation memory that it names; not with two models."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +75,13 @@ class DocumentService:
         translators: Mapping[str, Translator],
         settings: Settings,
         limits: Callable[[], DocumentLimits] = lambda: NO_LIMITS,
+        memories: TranslationMemoryService | None = None,
     ) -> None:
-        """`limits`: how much is kept of one owner and of all, at the moment."""
+        """`limits`: how much is kept of one owner and of all, at the moment. `memories` are those that documents
+        name."""
         self.store, self.reader, self.runner = store, reader, runner
         self._settings = settings
-        self._workspace = Workspace(store, reader, translators, settings.max_document_sentences, limits)
+        self._workspace = Workspace(store, reader, translators, settings.max_document_sentences, limits, memories)
         self._feeds = Feeds(store, runner.progress, runner.works_on)
         self._owners: OrderedDict[str, str] = OrderedDict()
         """Owners by document id, of the documents that were used last: an owner does not change."""
@@ -89,6 +96,7 @@ class DocumentService:
         check_length(num_places, max_sentences)
         now = time.time()
         models = [new.translator] if new.then is None else [new.translator, new.then]
+        num_pending = sum(sentence.is_pending for sentence in sentences)
         model = models[0 if sentences else -1]
         document = Document(
             secrets.token_urlsafe(18),
@@ -97,7 +105,7 @@ class DocumentService:
             models[0].languages[0],
             models[-1].languages[1],
             new.mode,
-            "queued" if sentences else "done",
+            "queued" if num_pending else "done",
             len(sentences),
             end=end,
             options=dict(new.options),
@@ -106,7 +114,8 @@ class DocumentService:
             num_places=num_places,
             legs=legs_of(models),
             owner=new.owner,
-            num_pending=len(sentences),
+            num_pending=num_pending,
+            translation_memory_id=None if new.memory is None else new.memory[0],
         )
         await in_store_thread(self.store.create, document, sentences, self._workspace.limits)
         self.runner.wake()
@@ -194,6 +203,12 @@ class DocumentService:
         [shown] = as_shown(document, [sentence])
         return document, shown
 
+    async def keep_correction(self, document: Document, sentence: Sentence) -> str | None:
+        """Make a corrected sentence an entry of the memory that its document names; returns why it is none, None if it
+        is one (see server.documents.remembering)."""
+        assert self._workspace.memories is not None
+        return await keep_correction(self._workspace.memories, document, sentence.source, sentence.translation or "")
+
     async def explain(self, document_id: str, index: int) -> tuple[list[Sentence], Explanation | None]:
         """All sentences, and the attention of sentence `index`: None when it sees nothing. Translates nothing. Raises
         UnknownSentence, and Refused as long as something that it needs is not translated."""
@@ -245,6 +260,9 @@ class DocumentService:
 
 
 def _cut(new: NewDocument) -> tuple[list[Sentence], str]:
+    end = ""
     if isinstance(new.sources, str):
-        return cut_text(new.sources, new.translator)
-    return listed_sentences(new.sources, new.translator), ""
+        sentences, end = cut_text(new.sources, new.translator)
+    else:
+        sentences = listed_sentences(new.sources, new.translator)
+    return sentences if new.memory is None else with_entries(sentences, new.translator, new.memory[1]), end

@@ -13,6 +13,7 @@ from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document
 from server.translation.pair_translator import in_languages
 from server.translation.translator import Translator
+from server.translation_memory.service import TranslationMemoryService
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Workspace:
     translators: Mapping[str, Translator]
     max_sentences: int
     limits_now: Callable[[], DocumentLimits] = lambda: NO_LIMITS
+    memories: TranslationMemoryService | None = None
 
     @property
     def limits(self) -> DocumentLimits:

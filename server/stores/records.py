@@ -101,6 +101,8 @@ class Document:
     owner: str = ""
     """The name of its key; "" on a server without keys. Updates do not change it, only ContextStore.rename_owner
     does."""
+    translation_memory_id: str | None = None
+    """The translation memory, of the same owner, whose entries it uses and which gets its corrections."""
     num_pending: int | None = None
     """The number of sentences that wait to be translated; None in a document that RingMT 0.4 or older stored."""
 

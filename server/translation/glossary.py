@@ -20,7 +20,7 @@ from server.text.protect.protection import find_terms
 from server.text.protect.terms import Match, Terms, missing_terms
 from server.text.split.plan import PlannedSentence, plan_sentence
 from server.translation.assembly import TranslationOutcome
-from server.translation.planning import PrefixRefused, TextRequest
+from server.translation.planning import PlannedRequest, PrefixRefused, TextRequest
 from server.translation.translator import Translator
 
 
@@ -68,18 +68,28 @@ async def translate_with_terms(
     results = await translator.run(whole_beam.sentences, options.deadline)
     remaining = iter(zip(whole_beam.sentences, results, strict=True))
     drafts = [
-        [
-            SentenceDraft(source, planned, *next(remaining))
-            for source, planned in zip(plan.sentences, plan.planned, strict=True)
-        ]
+        SentenceDraft(source, planned, *next(remaining))
         for plan in whole_beam.plans
+        for source, planned in zip(plan.sentences, plan.planned, strict=True)
     ]
-    await enforce_terms(translator, [draft for drafts_of_text in drafts for draft in drafts_of_text], options, terms)
+    await enforce_terms(translator, drafts, options, terms)
+    return await finish_drafts(translator, whole_beam, request, drafts, counts_flags)
+
+
+async def finish_drafts(
+    translator: Translator,
+    whole_beam: PlannedRequest,
+    request: TextRequest,
+    drafts: Sequence[SentenceDraft],
+    counts_flags: bool = True,
+) -> TranslationOutcome:
+    """The outcome of a request whose sentences were searched with all hypotheses of the beam, and have their terms."""
+    remaining = iter(drafts)
     plans = tuple(
-        dataclasses.replace(plan, planned=tuple(draft.planned for draft in drafts_of_text))
-        for plan, drafts_of_text in zip(whole_beam.plans, drafts, strict=True)
+        dataclasses.replace(plan, planned=tuple(next(remaining).planned for _ in plan.planned))
+        for plan in whole_beam.plans
     )
-    done = [_best(draft.result, options.num_hypotheses) for drafts_of_text in drafts for draft in drafts_of_text]
+    done = [_best(draft.result, request.options.num_hypotheses) for draft in drafts]
     planned = dataclasses.replace(whole_beam, request=request, plans=plans)
     return await translator.finish(planned, done, counts_flags)
 

@@ -43,29 +43,33 @@ class MemoryUse:
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """Sentences that the model translates as text number `number` of its request, with the gaps between them."""
 
     number: int
 
 
-Part = str | SentenceTranslation | _Run
+Part = str | SentenceTranslation | Run
 """A gap, a sentence of the memory, or sentences that the model translates."""
 
 
 @dataclass(frozen=True)
-class _RememberedText:
+class RememberedText:
     parts: Sequence[Part]
     matches: Sequence[Match]
 
 
 @dataclass(frozen=True)
-class _Plan:
+class RememberedPlan:
     """`texts` are for the model, with their prefixes."""
 
-    whole: Sequence[_RememberedText]
+    whole: Sequence[RememberedText]
     texts: Sequence[str]
     prefixes: Sequence[str]
+
+    def request(self, request: TextRequest) -> TextRequest:
+        """The request of the texts for the model."""
+        return dataclasses.replace(request, texts=self.texts, prefixes=self.prefixes if request.prefixes else ())
 
 
 @dataclass(frozen=True)
@@ -82,17 +86,20 @@ class MemoryTranslator:
         """As Translator.translate; texts have their matches, and sentences of the memory no score and no tokens.
         Nothing is sent to the model where the memory has everything."""
         started = time.monotonic()
-        plan = await offload(_planned, request, self.use, self.language)
+        plan = await offload(look_up, request, self.use, self.language)
         done = TranslationOutcome((), Timings(0.0, 0.0, 0.0), 0.0)
         if plan.texts:
-            prefixes = plan.prefixes if request.prefixes else ()
-            done = await self.translator.translate(dataclasses.replace(request, texts=plan.texts, prefixes=prefixes))
-        translations = await offload(_joined, plan, done.translations, request)
-        self.count(sum(sentence.is_remembered for text in translations for sentence in text.sentences))
+            done = await self.translator.translate(plan.request(request))
+        translations = await offload(put_together, plan, done.translations, request)
+        self.count_remembered(translations)
         return dataclasses.replace(done, translations=translations, total=time.monotonic() - started)
 
+    def count_remembered(self, translations: Sequence[TextTranslation]) -> None:
+        self.count(sum(sentence.is_remembered for text in translations for sentence in text.sentences))
 
-def _planned(request: TextRequest, use: MemoryUse, language: str) -> _Plan:
+
+def look_up(request: TextRequest, use: MemoryUse, language: str) -> RememberedPlan:
+    """What the memory has, and what is left for the model."""
     texts: list[str] = []
     prefixes: list[str] = []
     whole = []
@@ -109,10 +116,10 @@ def _planned(request: TextRequest, use: MemoryUse, language: str) -> _Plan:
         parts = list(_parts(segments, remembered, texts)) if remembered else [_as_a_whole(text, texts)]
         prefixes += [""] * (len(texts) - len(prefixes))
         first = next((part for part in parts if not isinstance(part, str)), None)
-        if prefix and isinstance(first, _Run):
+        if prefix and isinstance(first, Run):
             prefixes[first.number] = prefix
-        whole.append(_RememberedText(parts, matches))
-    return _Plan(whole, texts, prefixes)
+        whole.append(RememberedText(parts, matches))
+    return RememberedPlan(whole, texts, prefixes)
 
 
 def _as_one_sentence(text: str) -> list[Segment]:
@@ -170,9 +177,9 @@ def _find(text: str, use: MemoryUse) -> tuple[str | None, list[Found]]:
     return None, [match for match in found if match.likeness >= use.offers_from]
 
 
-def _as_a_whole(text: str, texts: list[str]) -> _Run:
+def _as_a_whole(text: str, texts: list[str]) -> Run:
     texts.append(text)
-    return _Run(len(texts) - 1)
+    return Run(len(texts) - 1)
 
 
 def _parts(segments: Sequence[Segment], remembered: dict[int, SentenceTranslation], texts: list[str]) -> Iterator[Part]:
@@ -199,18 +206,21 @@ def _parts(segments: Sequence[Segment], remembered: dict[int, SentenceTranslatio
     yield from close()
 
 
-def _joined(plan: _Plan, translations: Sequence[TextTranslation], request: TextRequest) -> tuple[TextTranslation, ...]:
+def put_together(
+    plan: RememberedPlan, translations: Sequence[TextTranslation], request: TextRequest
+) -> tuple[TextTranslation, ...]:
+    """The texts of a request, from the translations of the plan's texts."""
     return tuple(_text(text, plan, translations, request) for text in plan.whole)
 
 
 def _text(
-    remembered: _RememberedText, plan: _Plan, translations: Sequence[TextTranslation], request: TextRequest
+    remembered: RememberedText, plan: RememberedPlan, translations: Sequence[TextTranslation], request: TextRequest
 ) -> TextTranslation:
     checkpoint()
-    if len(remembered.parts) == 1 and isinstance(remembered.parts[0], _Run):
+    if len(remembered.parts) == 1 and isinstance(remembered.parts[0], Run):
         whole = translations[remembered.parts[0].number]
         return dataclasses.replace(whole, matches=tuple(remembered.matches))
-    runs = [translations[part.number] for part in remembered.parts if isinstance(part, _Run)]
+    runs = [translations[part.number] for part in remembered.parts if isinstance(part, Run)]
     count = max((len(run.hypotheses) for run in runs), default=1)
     hypotheses = tuple(_hypothesis(remembered.parts, translations, rank) for rank in range(count))
     sentences: list[SentenceTranslation] = []

@@ -54,9 +54,14 @@ class TranslationStream:
         stream = cls(translator, planned)
         for index, sentence in enumerate(planned.sentences):
             sentence.on_partial = partial(stream._record, index)
-            sentence.future.add_done_callback(partial(stream._end, index))
-        translator.submit(planned.sentences)
+        stream.submit()
         return stream
+
+    def submit(self) -> None:
+        """Queue all sentences or none."""
+        for index, sentence in enumerate(self._planned.sentences):
+            sentence.future.add_done_callback(partial(self._end, index))
+        self._translator.submit(self._planned.sentences)
 
     @property
     def plans(self) -> tuple[TextPlan, ...]:

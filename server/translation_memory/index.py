@@ -8,7 +8,9 @@ likeness of two texts is the normalised indel similarity of their characters, 2 
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from itertools import islice
+from operator import itemgetter
 
 from rapidfuzz.distance import LCSseq
 
@@ -16,11 +18,11 @@ from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
 VISITS_PER_CHAR = 32
-"""Entries that are looked at for every character of a text."""
-LEAST_VISITS = 256
+"""Entries that are looked at for every character of a text, but LEAST_VISITS to MOST_VISITS for a text."""
+LEAST_VISITS, MOST_VISITS = 256, 20_000
 CANDIDATES = 64
 """Entries that are compared with a text."""
-WORD_BYTES, ENTRY_BYTES = 120, 400
+WORD_BYTES, ENTRY_BYTES = 24, 400
 """Memory of a word of one entry, and of an entry beside its characters."""
 
 
@@ -33,6 +35,8 @@ class MemoryIndex:
         self._lock = threading.Lock()
         self._places: dict[str, int] = {}
         """By entry id, in the order of `_normal` and `_pairs`."""
+        self._longest = 0
+        """Characters of the longest normalised source."""
         self._normal: list[str] = []
         """Normalised sources; "" where an entry was removed."""
         self._pairs: list[Pair] = []
@@ -60,10 +64,11 @@ class MemoryIndex:
                 words = words_of(normal)
                 self._places[name] = place = len(self._pairs)
                 self._normal.append(normal)
+                self._longest = max(self._longest, len(normal))
                 self._pairs.append(pair)
                 for word in words:
                     self._by_word[word].append(place)
-                self.num_bytes += ENTRY_BYTES + 4 * len(pair.source + pair.target) + WORD_BYTES * len(words)
+                self.num_bytes += ENTRY_BYTES + 2 * len(pair.source + pair.target) + WORD_BYTES * len(words)
 
     def remove(self, name: str) -> None:
         """Remove the pair with this entry id, if there is one."""
@@ -100,12 +105,14 @@ class MemoryIndex:
         """Places of up to CANDIDATES entries, those with the most words of the text first, then those of the nearest
         length."""
         shortest, longest = lengths_of(len(normal), threshold)
-        left = max(LEAST_VISITS, VISITS_PER_CHAR * len(normal))
-        shared: defaultdict[int, int] = defaultdict(int)
+        if shortest > self._longest:
+            return ()
+        left = min(max(LEAST_VISITS, VISITS_PER_CHAR * len(normal)), MOST_VISITS)
+        shared: dict[int, int] = {}
         for places in sorted((self._by_word[word] for word in words if word in self._by_word), key=len):
             for place in islice(reversed(places), left):
                 if self._normal[place] and shortest <= len(self._normal[place]) <= longest:
-                    shared[place] += 1
+                    shared[place] = shared.get(place, 0) + 1
             left -= len(places)
             if left <= 0:
                 break
@@ -113,6 +120,8 @@ class MemoryIndex:
         def rank(place: int) -> tuple[int, int, int]:
             return -shared[place], abs(len(self._normal[place]) - len(normal)), place
 
+        if len(shared) > 4 * CANDIDATES:  # a rank takes longer than a number
+            shared = dict(nlargest(4 * CANDIDATES, shared.items(), key=itemgetter(1)))
         return sorted(shared, key=rank)[:CANDIDATES]
 
 

@@ -10,6 +10,7 @@ from server.api.serving.routing import Route
 from server.keys.key import owner_of
 from server.translation.markup_translation import TranslatesTexts
 from server.translation.remembered import MemoryTranslator, MemoryUse
+from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT
 
 FIELD: Final = "translation_memory_id"
@@ -30,6 +31,14 @@ async def with_memory(
     translator alone. Raises ApiError (422) for a memory of other languages, UnknownMemory."""
     if not memory_id:
         return translator
+    index = await index_of(admitted, route, memory_id)
+    use = MemoryUse(index, offers_from, applies_from, may_apply)
+    counter = admitted.state.metrics.translation_memory_sentences_total.labels(route.models[-1].name)
+    return MemoryTranslator(translator, use, route.models[0].languages[0], counter.inc)
+
+
+async def index_of(admitted: AdmittedRequest, route: Route, memory_id: str) -> MemoryIndex:
+    """The index of a memory of the route's languages. Raises ApiError (422), UnknownMemory."""
     memory, index = await admitted.state.translation_memories.index(owner_of(admitted.key), memory_id)
     languages = route.models[0].languages[0], route.models[-1].languages[1]
     if memory.languages != tuple(map(base_language, languages)):
@@ -39,6 +48,4 @@ async def with_memory(
             f"{languages[1]}",
             FIELD,
         )
-    use = MemoryUse(index, offers_from, applies_from, may_apply)
-    counter = admitted.state.metrics.translation_memory_sentences_total.labels(route.models[-1].name)
-    return MemoryTranslator(translator, use, languages[0], counter.inc)
+    return index

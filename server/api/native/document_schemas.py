@@ -42,6 +42,11 @@ class DocumentRequest(BaseModel):
         None, gt=0, allow_inf_nan=False, description="With `wait`: answer after so many seconds at the latest."
     )
     explain: bool = Field(False, description="Say in the answer which sentences each looked at.")
+    translation_memory_id: str | None = Field(
+        None,
+        description="One of /v1/translation_memories. Sentences whose source is equal to that of an entry get its "
+        "translation, as `edited` ones; translations that people write in corrections become entries.",
+    )
     beam_size: int | None = Field(None, ge=1, description="Hypotheses kept at every step; more is slower.")
     length_penalty: float | None = Field(
         None, ge=0, le=10, allow_inf_nan=False, description="Hypotheses are ranked by score / tokens**length_penalty."
@@ -173,6 +178,7 @@ class DocumentAnswer(BaseModel):
     next: int | None = Field(
         default=None, description="`first` of the next sentences, only where there are more: read them with GET."
     )
+    translation_memory_id: str | None = Field(default=None, description="The memory that the document names.")
     error: str | None = Field(
         default=None,
         description="Why the document failed (a correction or DELETE ends that state), or why it waits: this server "
@@ -199,6 +205,8 @@ class DocumentAnswer(BaseModel):
         if document.legs:
             answer.pivot = document.legs[0].target_language
             answer.models = [leg.model for leg in document.legs]
+        if document.translation_memory_id is not None:
+            answer.translation_memory_id = document.translation_memory_id
         if document.error is not None:
             answer.error = document.error
         return answer
@@ -246,6 +254,13 @@ class AppendAnswer(BaseModel):
     sentences: list[DocumentSentence]
 
 
+class CorrectionInMemory(BaseModel):
+    """Whether the corrected sentence is an entry of the document's translation memory now."""
+
+    kept: bool
+    reason: str | None = Field(default=None, description="Why it is not.")
+
+
 class CorrectionAnswer(BaseModel):
     """The sentence as it is now; `state` is "queued" when others are to be translated again."""
 
@@ -253,6 +268,9 @@ class CorrectionAnswer(BaseModel):
     state: DocumentState
     version: int
     sentence: DocumentSentence
+    memory: CorrectionInMemory | None = Field(
+        default=None, description="Only with a `translation` in a document that names a translation memory."
+    )
 
 
 class SeenWord(BaseModel):

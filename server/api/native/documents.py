@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
+from server.api.admission.remembering import FIELD, index_of
 from server.api.native.document_events import DOCUMENT, UNKNOWN, Explain, explains_attention
 from server.api.native.document_list import DOCUMENTS
 from server.api.native.document_schemas import (
@@ -19,6 +20,7 @@ from server.api.native.document_schemas import (
     AppendRequest,
     ContextAnswer,
     CorrectionAnswer,
+    CorrectionInMemory,
     CorrectionRequest,
     DocumentAnswer,
     DocumentRequest,
@@ -187,6 +189,10 @@ async def correct(
         version=document.version,
         sentence=DocumentSentence.of(sentence, explain=False),
     )
+    if body.translation is not None and document.translation_memory_id is not None:
+        reason = await admitted.state.documents.keep_correction(document, sentence)
+        refused = {} if reason is None else {"reason": reason}
+        answer.memory = CorrectionInMemory(kept=reason is None, **refused)
     if document.state in OPEN_STATES:
         return written_as_set(answer, 202, {"Location": f"{DOCUMENTS}/{document.id}"})
     return written_as_set(answer)
@@ -217,8 +223,21 @@ async def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> New
     if isinstance(route, TwoModels) and body.explain:
         message = f"explain: not where two models translate, {' to '.join(route.languages)}"
         raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")
+    memory_id = body.translation_memory_id or None
+    if isinstance(route, TwoModels) and memory_id is not None:
+        message = f"{FIELD}: not where two models translate, {' to '.join(route.languages)}"
+        raise ApiError("invalid_value", f"{message}; leave it out, or send texts to /v1/translate", FIELD)
+    memory = None if memory_id is None else (memory_id, await index_of(admitted, route, memory_id))
     first, *second = route.models
-    return NewDocument(first, body.mode, body.sources, requested, owner_of(admitted.key), *second)
+    return NewDocument(
+        first,
+        body.mode,
+        body.sources,
+        requested,
+        owner_of(admitted.key),
+        then=second[0] if second else None,
+        memory=memory,
+    )
 
 
 async def _after_waiting(

@@ -15,9 +15,6 @@ from server.text.protect.terms import Terms
 from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextTranslation
 
-NO_STREAM = "stream: not with glossary or keep, where a translation may change until its end: leave stream out"
-NO_MEMORY_STREAM = "stream: not with translation_memory_id: leave stream out"
-
 
 class TranslateRequest(BaseModel):
     """`POST /v1/translate`."""
@@ -114,8 +111,6 @@ class TranslateRequest(BaseModel):
 
     @model_validator(mode="after")
     def check_terms(self) -> Self:
-        if self.stream and (self.glossary or self.keep):
-            raise PydanticCustomError("terms_stream", NO_STREAM)
         in_both = sorted(set(self.keep or ()) & set(self.glossary or {}))
         if in_both:
             raise PydanticCustomError("terms_clash", "keep: '{term}' is in the glossary, too", {"term": in_both[0]})
@@ -125,8 +120,6 @@ class TranslateRequest(BaseModel):
     def check_memory(self) -> Self:
         if self.translation_memory_threshold is not None and not self.translation_memory_id:
             raise PydanticCustomError("memory_missing", "translation_memory_threshold: needs translation_memory_id")
-        if self.stream and self.translation_memory_id:
-            raise PydanticCustomError("memory_stream", NO_MEMORY_STREAM)
         return self
 
     @model_validator(mode="after")
@@ -203,10 +196,11 @@ class Translation(BaseModel):
         "several pairs, or in none; what is protected, such as a URL, is one word and paired with itself.",
     )
     from_memory: bool | None = Field(
-        None, description="Only with translation_memory_id: whether all of its sentences are of the memory."
+        default=None, description="Only with translation_memory_id: whether all of its sentences are of the memory."
     )
     memory: list[MemoryMatch] | None = Field(
-        None, description="Only with translation_memory_id: equal and similar entries, up to three for a sentence."
+        default=None,
+        description="Only with translation_memory_id: equal and similar entries, up to three for a sentence.",
     )
     pivot: str | None = Field(
         None,

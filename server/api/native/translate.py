@@ -17,8 +17,6 @@ from server.api.admission.server_sent_events import (
 )
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.native.schemas import (
-    NO_MEMORY_STREAM,
-    NO_STREAM,
     CutText,
     StreamBeginning,
     StreamBegins,
@@ -26,17 +24,21 @@ from server.api.native.schemas import (
     TranslateResponse,
     Translation,
 )
-from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
+from server.api.requests.errors import ADMISSION, BODY, QUOTA, documented
 from server.api.requests.json_response import written
 from server.api.requests.limits import check_hypotheses, check_sizes, requested_options
 from server.api.serving.routing import Route, TwoModels
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
+from server.text.protect.terms import Terms
 from server.translation.assembly import TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts
 from server.translation.planning import TextRequest
+from server.translation.remembered import MemoryTranslator
+from server.translation.remembered_streaming import MemoryStream
 from server.translation.streaming import Beginning, TranslationStream
+from server.translation.term_streaming import TermStream
 from server.translation.translator import RequestedOptions, Translator
 
 PATH = "/v1/translate"
@@ -45,6 +47,8 @@ STREAM = (
     "begins; it replaces the beginning sent before. `answer` is the last event and has the same JSON as without "
     "`stream`; if something fails on the way, the last event is an `error`."
 )
+
+Stream = TranslationStream | MemoryStream
 
 router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("translate"))
 
@@ -74,18 +78,29 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     options = translator.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
     context = await admitted.state.documents.context_of(translator, body.contexts) if body.contexts else None
     terms = await body.read_terms()
-    if terms is not None and asks_for_events(request):
-        raise ApiError("invalid_value", NO_STREAM, "stream")
-    if body.translation_memory_id and asks_for_events(request):
-        raise ApiError("invalid_value", NO_MEMORY_STREAM, "stream")
     texts = TextRequest(body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment)
     if body.stream or asks_for_events(request):
-        stream = await TranslationStream.begin(translator, texts)
+        stream = await _begin_stream(translator, texts, terms, await _remembering(admitted, translator, route, body))
         admitted.on_release(stream.close)
         return EventStream(_events(stream, body, admitted, translator), admitted.deadline)
     one: TranslatesTexts = translator if terms is None else GlossaryTranslator(translator, terms)
     outcome = await (await _remembering(admitted, one, route, body)).translate(texts)
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
+
+
+async def _begin_stream(
+    translator: Translator, texts: TextRequest, terms: Terms | None, remembering: TranslatesTexts
+) -> Stream:
+    """`remembering`: a MemoryTranslator where the request names a memory."""
+
+    async def begin(request: TextRequest) -> TranslationStream:
+        if terms is None:
+            return await TranslationStream.begin(translator, request)
+        return await TermStream.begin_with_terms(translator, request, terms)
+
+    if isinstance(remembering, MemoryTranslator):
+        return await MemoryStream.begin(remembering, texts, begin)
+    return await begin(texts)
 
 
 async def _translate_by_two(
@@ -151,9 +166,7 @@ def _answer(
     return _with_memory(answer, outcome, body)
 
 
-async def _events(
-    stream: TranslationStream, body: TranslateRequest, admitted: AdmittedRequest, translator: Translator
-) -> Events:
+async def _events(stream: Stream, body: TranslateRequest, admitted: AdmittedRequest, translator: Translator) -> Events:
     yield await offload_above(body.num_chars, _begin, stream, translator)
     async for update in stream.updates():
         match update:
@@ -165,7 +178,7 @@ async def _events(
                 yield await offload_above(body.num_chars, _end, update, body, admitted, translator)
 
 
-def _begin(stream: TranslationStream, translator: Translator) -> bytes:
+def _begin(stream: Stream, translator: Translator) -> bytes:
     return event("begin", StreamBegins(model=translator.name, texts=[CutText.of(plan) for plan in stream.plans]))
 
 

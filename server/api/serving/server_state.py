@@ -115,13 +115,6 @@ class ServerState:
     def _open_documents(self) -> None:
         settings = self.settings
         store = open_store(settings.context_store, self.keys.former_owners)
-        reader = StateReader(DocumentCache.metered(settings.context_cache_bytes, self.metrics))
-        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
-        self._documents = DocumentService(store, reader, runner, self.translators, settings, lambda: self._limits)
-        self._expiry = ExpiryThread(store, settings.document_ttl, self.metrics, self.translators)
-        self._expiry.start()
-        limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
-        self._glossaries = GlossaryService(store.glossaries, limits)
         memory_limits = MemoryLimits(
             settings.max_translation_memories,
             settings.max_translation_memory_entries,
@@ -129,6 +122,15 @@ class ServerState:
             settings.max_translation_memories_bytes,
         )
         self._translation_memories = TranslationMemoryService(store.translation_memories, memory_limits)
+        reader = StateReader(DocumentCache.metered(settings.context_cache_bytes, self.metrics))
+        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
+        self._documents = DocumentService(
+            store, reader, runner, self.translators, settings, lambda: self._limits, self._translation_memories
+        )
+        self._expiry = ExpiryThread(store, settings.document_ttl, self.metrics, self.translators)
+        self._expiry.start()
+        limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
+        self._glossaries = GlossaryService(store.glossaries, limits)
         self._key_thread = KeyThread(self.keys, self.usage, store, self.metrics)
         self._key_thread.start()
 

@@ -57,10 +57,25 @@ def test_others_are_answered_while_a_large_request_is_worked_on(served: Served, 
     """The longest wait for /livez is a small part of what the large request takes: one that held the loop for all of
     its work would make others wait for most of it, every time."""
     path, body = LARGE[name]
-    results = [longest_wait(served, path, body)]
+    check_waits(served, path, json=body)
+
+
+def check_waits(served: Served, path: str, **request: Any) -> None:
+    results = [longest_wait(served, path, **request)]
     while not results[-1].is_short and len(results) < ATTEMPTS:  # a busy machine makes anybody wait now and then
-        results.append(longest_wait(served, path, body))
+        results.append(longest_wait(served, path, **request))
     assert results[-1].is_short, results
+
+
+def test_others_are_answered_while_a_translation_memory_is_imported_and_searched(served: Served) -> None:
+    lines = "".join(f"{WORDS[number % 200 :][:120]} {number}\tx\n" for number in range(8_000))
+    memories = "/v1/translation_memories"
+    with served.client() as client:
+        memory = client.post(memories, json={"name": "large", **PAIR}).json()["id"]
+        check_waits(served, f"{memories}/{memory}/import", files={"file": ("large.tsv", lines)})
+        texts = [f"{WORDS[number : number + 110]} {number}" for number in range(200)]
+        check_waits(served, "/v1/translate", json={"text": texts, "translation_memory_id": memory, **SHORT})
+        assert client.delete(f"{memories}/{memory}").status_code == 204
 
 
 @dataclass(frozen=True)
@@ -76,7 +91,7 @@ class Waits:
         return self.longest < max(self.large / 3, 50 * self.median)
 
 
-def longest_wait(served: Served, path: str, body: dict[str, Any]) -> Waits:
+def longest_wait(served: Served, path: str, **request: Any) -> Waits:
     waits: list[float] = []
     is_over, is_watched = threading.Event(), threading.Event()
 
@@ -93,7 +108,7 @@ def longest_wait(served: Served, path: str, body: dict[str, Any]) -> Waits:
         is_watched.wait(PATIENCE)
         waits.clear()
         started = time.monotonic()
-        answer = client.post(path, json=body)
+        answer = client.post(path, **request)
         seconds = time.monotonic() - started
         is_over.set()
         watching.result()

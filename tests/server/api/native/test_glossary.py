@@ -29,15 +29,7 @@ def test_terms_are_translated_or_kept(server: RunningServer) -> None:
         ({"keep": ["x" * 501]}, "at most 500 characters"),
         ({"keep": ["x"] * 5001}, "at most 5000"),
         ({"glossary": {"x": "y"}, "keep": ["x"]}, "keep: 'x' is in the glossary, too"),
-        ({"keep": ["x"], "stream": True}, "leave stream out"),
     ],
 )
 def test_what_cannot_be_is_refused(server: RunningServer, fields: dict[str, Any], message: str) -> None:
     assert message in error_of(server.translate("Yes.", **fields), 422)["message"]
-
-
-def test_an_event_stream_is_refused_however_it_is_requested(server: RunningServer) -> None:
-    body = {"text": "Yes.", "source": "en", "target": "de", "keep": ["x"]}
-    with server.client() as client:
-        response = client.post("/v1/translate", json=body, headers={"Accept": "text/event-stream"})
-    assert "leave stream out" in error_of(response, 422)["message"]

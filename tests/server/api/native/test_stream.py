@@ -21,6 +21,7 @@ from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
 Event = tuple[str, dict[str, Any]]
+KNOWN = "Where is the station?"
 TEXT = "  We walk home in the rain.\n\nWhere is the station? {name} reads a book.\n"
 
 
@@ -55,6 +56,18 @@ def stream(server: RunningServer, **fields: Any) -> list[Event]:
         return events_of(response)
 
 
+@pytest.fixture(scope="module")
+def memory(server: RunningServer) -> Iterator[str]:
+    """A translation memory with one entry."""
+    with server.client() as client:
+        path = "/v1/translation_memories"
+        made = client.post(path, json={"name": "x", "source": "en", "target": "de"}).json()["id"]
+        entry = {"source": KNOWN, "target": "Wo geht's hier zum Bahnhof?"}
+        assert client.post(f"{path}/{made}/entries", json={"entries": [entry]}).status_code == 200
+        yield made
+        client.delete(f"{path}/{made}")
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -67,9 +80,23 @@ def stream(server: RunningServer, **fields: Any) -> list[Event]:
         {"text": []},
         {"max_length": 3},
         {"text": "\U0001f600 She sells bread and milk. <b>Yes.</b>"},
+        {"glossary": {"rain": "Zorblax", "book": "Buchband"}, "keep": ["station"]},
+        {"text": list(SENTENCES[:6]), "keep": ["nothing"], "num_hypotheses": 2, "beam_size": 4},
+        {
+            "text": ["She sells bread.", "bread", "", "42"],
+            "glossary": {"bread": "Brotlaib"},
+            "target_prefix": ["Sie"] + 3 * [""],
+        },
+        {"translation_memory_id": "MEMORY"},
+        {"translation_memory_id": "MEMORY", "text": [TEXT, KNOWN, f"- {KNOWN} {KNOWN}", "42", f"Yes. {KNOWN} No."]},
+        {"translation_memory_id": "MEMORY", "text": [KNOWN, f" {KNOWN}\n"]},
+        {"translation_memory_id": "MEMORY", "text": f"{KNOWN} The rain! {KNOWN}", "glossary": {"rain": "Zorblax"}},
+        {"translation_memory_id": "MEMORY", "text": f"Yes. {KNOWN}", "alignment": True, "pieces": True},
     ],
 )
-def test_it_ends_in_the_plain_answer(server: RunningServer, fields: dict[str, Any]) -> None:
+def test_it_ends_in_the_plain_answer(server: RunningServer, memory: str, fields: dict[str, Any]) -> None:
+    if "translation_memory_id" in fields:
+        fields = {**fields, "translation_memory_id": memory}
     texts = fields.get("text", TEXT)
     plain = server.translate(**{"text": texts, **fields}).json()
     events = stream(server, **fields)

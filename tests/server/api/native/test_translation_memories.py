@@ -164,7 +164,6 @@ def test_files_that_cannot_be_read(client: httpx.Client, name: str, data: bytes,
         ({"translation_memory_threshold": 101}, 422, "translation_memory_threshold", "less than or equal to 100"),
         ({"translation_memory_threshold": -1}, 422, "translation_memory_threshold", "greater than or equal to 0"),
         ({"translation_memory_id": None, "translation_memory_threshold": 80}, 422, None, "needs translation_memory_id"),
-        ({"stream": True}, 422, None, "not with translation_memory_id"),
     ],
 )
 def test_requests_that_name_a_memory_wrongly(
