@@ -203,6 +203,15 @@ MIGRATIONS: tuple[tuple[Step, ...], ...] = (
             UNIQUE (memory, id)
         )""",
         "CREATE INDEX translation_memory_entries_by_number ON translation_memory_entries (memory, number)",
+        # One row: the bytes of all memories.
+        "CREATE TABLE translation_memories_total (size INTEGER NOT NULL)",
+        "INSERT INTO translation_memories_total VALUES (0)",
+        "CREATE TRIGGER memory_total_new AFTER INSERT ON translation_memories BEGIN "
+        "UPDATE translation_memories_total SET size = size + NEW.size; END",
+        "CREATE TRIGGER memory_total_old AFTER DELETE ON translation_memories BEGIN "
+        "UPDATE translation_memories_total SET size = size - OLD.size; END",
+        "CREATE TRIGGER memory_total_changed AFTER UPDATE OF size ON translation_memories BEGIN "
+        "UPDATE translation_memories_total SET size = size - OLD.size + NEW.size; END",
     ),
 )
 """One entry of statements and functions per version; entries are only ever added."""

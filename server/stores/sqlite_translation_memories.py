@@ -134,5 +134,5 @@ def _check(connection: sqlite3.Connection, owner: str, limits: MemoryLimits, mor
             "WHERE owner = ?",
             (owner,),
         ).fetchone()
-        [size] = connection.execute("SELECT coalesce(sum(size), 0) FROM translation_memories").fetchone()
+        [size] = connection.execute("SELECT size FROM translation_memories_total").fetchone()
         limits.check(Kept(*map(sum, zip(own, more, strict=True))), size + more.num_bytes)

@@ -11,7 +11,7 @@ import pytest
 import redis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from server.stores.interface import ContextStore, StoreError
 from server.stores.memory import MemoryStore
@@ -30,6 +30,7 @@ from server.stores.translation_memories import (
     UnknownMemory,
 )
 from tests.server.redis_server import flush
+from tests.server.stores.test_growth import MAX_GROWTH, CountedSqlite
 
 MANY = MemoryLimits(100, 10_000, 10**7, 10**8)
 OWNER_NAMES = ("", "shop", "former:desk")
@@ -70,6 +71,11 @@ class Stores(RuleBasedStateMachine):
         assert outcomes[0] == outcomes[1] == outcomes[2]
         self.agreed.append(outcomes[0])
         return outcomes[0]
+
+    @initialize(owner=OWNERS, name=IDS, entries=ENTRIES)
+    def begin(self, owner: str, name: str, entries: dict[str, str]) -> None:
+        self.all_agree(lambda store: store.create(owner, name, "head", MANY))
+        self.all_agree(lambda store: store.put(owner, name, entries | {"1": "1", "2": "2"}, MANY))
 
     @rule(owner=OWNERS, name=IDS, head=BODIES, limits=LIMITS)
     def create(self, owner: str, name: str, head: str, limits: MemoryLimits) -> None:
@@ -217,3 +223,26 @@ def test_entries_that_are_written_again_and_again_leave_pages_as_they_are(store:
     ]
     with pytest.raises(ValueError, match="at most"):
         memories.put("shop", "a", {str(number): "" for number in range(MOST_WRITTEN + 1)}, MANY)
+
+
+def test_operations_cost_the_same_with_few_and_many_entries(tmp_path: Path) -> None:
+    """In steps of SQLite's virtual machine; a search of a tree takes one step more for twice as many."""
+    costs = []
+    for number in (400, 6_400):
+        store = CountedSqlite(tmp_path / f"{number}.db")
+        memories = store.translation_memories
+        memories.create("shop", "a", "", MANY)
+        for owner in range(number // 40):
+            memories.create(f"o{owner}", "a", "", MANY)
+        for start in range(0, number, 400):
+            memories.put("shop", "a", {str(at): "x" for at in range(start, start + 400)}, MANY)
+        calls: list[Callable[[], object]] = [
+            lambda memories=memories: memories.find("shop", "a"),  # type: ignore[misc]
+            lambda memories=memories, number=number: memories.entries("shop", "a", number // 2, 10),  # type: ignore[misc]
+            lambda memories=memories: memories.put("shop", "a", {"3": "y", "new": "z"}, MANY),  # type: ignore[misc]
+            lambda memories=memories: memories.remove("shop", "a", "7"),  # type: ignore[misc]
+        ]
+        costs.append([store.cost_of(call) for call in calls])
+        store.close()
+    few, many = costs
+    assert all(0 < more < MAX_GROWTH * less for less, more in zip(few, many, strict=True)), costs
