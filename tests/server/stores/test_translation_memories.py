@@ -217,6 +217,8 @@ def test_entries_that_are_written_again_and_again_leave_pages_as_they_are(store:
     memories.create("shop", "a", "", MANY)
     for number in range(200):
         memories.put("shop", "a", {str(number % 3): str(number)}, MANY)
+        latest = [KeptEntry(str(at % 3), at + 1, str(at)) for at in range(max(0, number - 1), number + 1)]
+        assert memories.entries("shop", "a", max(0, number - 1), 9) == latest
     assert memories.entries("shop", "a", 0, 2) == [
         KeptEntry("2", 198, "197"),
         KeptEntry("0", 199, "198"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.translation_memory import index as index_module
-from server.translation_memory.index import CANDIDATES, MemoryIndex, lengths_of
+from server.translation_memory.index import CANDIDATES, MemoryIndex, lengths_of, likeness
 from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
@@ -90,11 +90,28 @@ def test_near_matches_are_those_of_a_scan(
     assert index.near(text, threshold, most) == scan(pairs, text, threshold)[:most]
 
 
-@given(st.text("ab ", max_size=30), st.text("ab ", max_size=30), st.integers(1, 100))
-def test_a_length_that_is_left_out_cannot_be_similar(first: str, second: str, threshold: int) -> None:
-    shortest, longest = lengths_of(len(first), threshold)
-    if first and second and not shortest <= len(second) <= longest:
-        assert percent(first, second) < threshold
+def test_a_length_that_is_left_out_cannot_be_similar() -> None:
+    """And one that can be is not left out: all characters of the shorter text may be in the longer one."""
+    for length in range(1, 40):
+        for other in range(1, 120):
+            most = EXACT if length == other else 200 * min(length, other) // (length + other)
+            for threshold in range(1, EXACT + 1):
+                shortest, longest = lengths_of(length, threshold)
+                assert (shortest <= other <= longest) == (most >= threshold)
+
+
+@given(st.text("ab ", max_size=12), st.text("ab ", max_size=12))
+def test_likeness_is_exact_at_the_threshold(first: str, second: str) -> None:
+    alike = percent(first, second)
+    assert [likeness(first, second, threshold) for threshold in (0, alike)] == [alike, alike]
+    assert alike == EXACT or likeness(first, second, alike + 1) == 0
+
+
+def test_removed_entries_hide_no_other() -> None:
+    index = filled([Pair(f"the house {number}", "") for number in range(300)])
+    for number in range(299):
+        index.remove(entry_id(f"the house {number}"))
+    assert [found.pair.source for found in index.near("the", 0, 5)] == ["the house 299"]
 
 
 def test_entries_are_replaced() -> None:
