@@ -1,6 +1,7 @@
 """Encode and step graphs as PyTorch modules over flat tensors, for any model and any exporter; the tensors are those of
 server/artifact/signature.py."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -99,7 +100,8 @@ class StepGraph(nn.Module):
     def __init__(self, model: TranslationModel) -> None:
         super().__init__()
         self.states = StepStates(model)
-        bias = torch.zeros(model.config.vocab_size)
+        given = model.embedding.output_bias
+        bias = torch.zeros(model.config.vocab_size) if given is None else given.detach().clone()
         bias[list(model.config.ids.suppressed)] = HIDDEN
         self.register_buffer("output_bias", bias)
 
@@ -109,14 +111,15 @@ class StepGraph(nn.Module):
             {name: tensor for name, tensor in inputs.items() if name.startswith(kind)}
             for kind in (("ring.", "recurrent."), "source.")
         )
-        first_row = torch.arange(token.shape[0])[:, None] * token.shape[1]
+        first_row = torch.arange(token.shape[0], device=token.device)[:, None] * token.shape[1]
         state, *written = self.states(
             token, inputs["parent"], inputs["position"], inputs["ancestry"], own_key,
             ~own_key.any(dim=1, keepdim=True), inputs["key_age"], inputs["write_index"], first_row,
             inputs["source_keep"], list(past.values()), list(sources.values()),
         )  # fmt: skip
-        logits = self.states.model.embedding.logits(state) + self.output_bias
-        best, word, parent = best_candidates(torch.log_softmax(logits, dim=-1), inputs["score"])
+        logits = nn.functional.linear(state, self.states.model.embedding.projection, self.output_bias)
+        log_probability = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
+        best, word, parent = best_candidates(log_probability, inputs["score"])
         following = next_rows(best, word, parent, inputs["is_row"], self.states.model.config.eos_id)
         kept = ("token", "parent", "score", "ancestry", *past)
         names = ["candidate_score", "candidate_token", "candidate_parent", *(f"next_{name}" for name in kept)]
@@ -135,8 +138,11 @@ def symbolic_write(graph: Any, ring: Any, write_index: Any, new: Any) -> Any:
 
 @with_symbolic(symbolic_write)
 def write_ring(ring: Tensor, write_index: Tensor, new: Tensor) -> Tensor:
-    """Write new [slot, beam, heads, head_dim] to this step's entries of a ring [slot, heads, entry, head_dim]."""
-    return ring.index_put(write_index.unbind(dim=-1), new)
+    """Write new [slot, beam, heads, head_dim] to this step's entries of a ring [slot, heads, entry, head_dim], which
+    is changed in place; the operator of an ONNX graph has a result of its own."""
+    if torch.onnx.is_in_onnx_export():
+        return ring.index_put(write_index.unbind(dim=-1), new)
+    return ring.index_put_(write_index.unbind(dim=-1), new)
 
 
 def symbolic_inherit(graph: Any, ancestry: Any, rows: Any, own_key: Any, kept_key: Any) -> Any:
@@ -165,12 +171,28 @@ def inherit_rows(values: Tensor, rows: Tensor) -> Tensor:
 
 def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
     """[slot, beam, vocabulary], [slot, beam] -> score, token, parent [slot, 2*beam]; ties: lower parent, then token."""
-    vocabulary = log_probability.shape[2]
-    total = (log_probability + score[:, :, None]).flatten(1)
-    best, place = torch.sort(total, dim=1, descending=True, stable=True)
-    count = 2 * score.shape[1]
-    place = place[:, :count]
-    return [best[:, :count], place.remainder(vocabulary), torch.div(place, vocabulary, rounding_mode="floor")]
+    vocabulary, count = int(log_probability.shape[2]), 2 * score.shape[1]
+    size = group_size(vocabulary)
+    groups = log_probability.unflatten(2, (vocabulary // size, size))
+    # The best candidates lie in as many groups: those with the best maxima.
+    _, best_groups = torch.sort((groups.amax(3) + score[:, :, None]).flatten(1), dim=1, descending=True, stable=True)
+    best_groups, _ = torch.sort(best_groups[:, :count], dim=1)
+    start = best_groups * size
+    place = (start[:, :, None] + torch.arange(size, device=start.device)).flatten(1)
+    parent = torch.div(place, vocabulary, rounding_mode="floor")
+    total = log_probability.flatten(1).gather(1, place) + score.gather(1, parent)
+    best, order = torch.sort(total, dim=1, descending=True, stable=True)
+    order = order[:, :count]
+    place, parent = place.gather(1, order), parent.gather(1, order)
+    return [best[:, :count], place.remainder(vocabulary), parent]
+
+
+def group_size(vocabulary: int) -> int:
+    """The divisor of the vocabulary that is nearest to the square root of it: so many words are a group, of which
+    `best_candidates` reads the maximum first, since sorting all words takes most of a step's time."""
+    root = math.sqrt(vocabulary)
+    divisors = [size for size in range(1, int(root) + 1) if vocabulary % size == 0]
+    return min([*divisors, *(vocabulary // size for size in divisors)], key=lambda size: abs(size - root))
 
 
 def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int) -> list[Tensor]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from model.config import ConfigError, ModelConfig
-from model.symbolic import constant, shaped, sizes_of, with_symbolic
+from model.symbolic import cast_like, constant, shaped, sizes_of, with_symbolic
 
 
 def sinusoidal_positions(length: int, d_model: int, order: str = "halved") -> Tensor:
@@ -78,7 +78,7 @@ class TokenEmbedding(nn.Module):
             embedded = embedded * self.scale
         if self.positions is not None:
             place = leading_rows(self.positions, ids) if position is None else self.positions[position]
-            embedded = embedded + place.to(embedded.dtype)
+            embedded = embedded + cast_like(place, embedded)
         return self.dropout(embedded)  # type: ignore[no-any-return]
 
 

@@ -46,6 +46,12 @@ def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, 
     return decorate
 
 
+def cast_like(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """`x` in the precision of `like`. A trace for TorchScript keeps this rule, where `x.to(like.dtype)` became a cast to
+    the precision that the example had."""
+    return x.to(like.dtype) if torch.onnx.is_in_onnx_export() else x.type_as(like)
+
+
 def is_traced() -> bool:
     """Whether a graph is being traced, which other inputs than the example will run through."""
     return torch._C._get_tracing_state() is not None

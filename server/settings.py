@@ -10,6 +10,7 @@ reject unknown variables.
 import dataclasses
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,13 @@ class SettingsError(ValueError):
     """An invalid setting; the message names it and what to write instead."""
 
 
-def setting(default: T, meaning: str, at_least: float | None = None, shown: str | None = None) -> T:
+def setting(
+    default: T, meaning: str, at_least: float | None = None, shown: str | None = None, matches: str | None = None
+) -> T:
     """A dataclass field with its default, its description and its smallest value. `shown` replaces a default that
-    depends on the machine in help texts."""
-    field: T = dataclasses.field(default=default, metadata={"meaning": meaning, "at_least": at_least, "shown": shown})
+    depends on the machine in help texts; `matches` is the pattern of a text."""
+    metadata = {"meaning": meaning, "at_least": at_least, "shown": shown, "matches": matches}
+    field: T = dataclasses.field(default=default, metadata=metadata)
     return field
 
 
@@ -67,10 +71,14 @@ class EngineSettings:
         shown="usable cores, at most 4",
     )
     backend: Literal["onnx", "torchscript"] = setting("onnx", "runtime that executes the graphs")
-    device: Literal["cpu", "cuda"] = setting(
-        "cpu", "device that executes the graphs; cuda needs the backend onnx and onnxruntime-gpu"
+    device: str = setting(
+        "cpu",
+        "device that executes the graphs: cpu; cuda; with the backend torchscript also cuda:1 and so on, or mps",
+        matches=r"cpu|mps|cuda(:\d+)?",
     )
-    precision: Literal["int8", "fp32"] = setting("int8", "precision of the graphs that are loaded")
+    precision: Literal["int8", "fp32", "fp16", "bf16"] = setting(
+        "int8", "precision of the graphs that are loaded; fp16 and bf16 with the backend torchscript"
+    )
     shortlist: Literal["auto", "on", "off"] = setting(
         "auto", "score only the words that a sentence is likely to need; auto: if the artifact has a shortlist"
     )
@@ -333,6 +341,9 @@ def _check(settings: EngineSettings | Settings) -> None:
         value, least = getattr(settings, field.name), field.metadata.get("at_least")
         if least is not None and not (math.isfinite(value) and value >= least):
             raise SettingsError(f"{field.name} must be at least {least}, not {value}")
+        pattern = field.metadata.get("matches")
+        if pattern and not re.fullmatch(pattern, value):
+            raise SettingsError(f"{field.name} is {field.metadata['meaning']}; not '{value}'")
         choices = get_args(kinds[field.name]) if get_origin(kinds[field.name]) is Literal else ()
         if choices and value not in choices:
             raise SettingsError(f"{field.name} must be one of {', '.join(choices)}, not '{value}'")

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.symbolic import constant, shaped, sizes_of, with_symbolic
+from model.symbolic import cast_like, constant, shaped, sizes_of, with_symbolic
 
 MASKED_ENERGY = -1e30
 """Energy of a key that a query may not see, before the softmax: finite, so that a row without visible keys is too."""
@@ -84,4 +84,4 @@ def attend(query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
     """Plain attention. query [batch, heads, query, head_dim], key and value [batch, heads, key, head_dim],
     keep bool broadcastable to [batch, heads, query, key]. Returns [batch, heads, query, head_dim]."""
     weights = masked_softmax(attention_energy(query, key), keep)
-    return torch.matmul(weights.to(value.dtype), value)
+    return torch.matmul(cast_like(weights, value), value)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.attention.visible_keys import VisibleKeys
+from model.symbolic import cast_like
 
 
 class AttentionTerm(nn.Module):
@@ -37,11 +38,11 @@ class TermedAttention(MultiHeadAttention):
         """See MultiHeadAttention.forward."""
         _, value = memory
         weights = self.weights(x, memory, visible)
-        attended = torch.matmul(weights.to(value.dtype), value)
+        attended = torch.matmul(cast_like(weights, value), value)
         for term in self._terms():
             extra = term.value(weights, visible)
             if extra is not None:
-                attended = attended + extra.to(value.dtype)
+                attended = attended + cast_like(extra, value)
         return self.output(merge_heads(attended))  # type: ignore[no-any-return]
 
     def weights(self, x: Tensor, memory: tuple[Tensor, ...], visible: VisibleKeys) -> Tensor:

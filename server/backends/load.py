@@ -7,6 +7,7 @@ from server.artifact.manifest import ArtifactError
 from server.backends.base import Backend
 
 UseShortlist = Literal["auto", "on", "off"]
+HALF = ("fp16", "bf16")
 BACKENDS = ("onnx", "torchscript")
 """Each runs the graphs of the format with its name."""
 
@@ -16,22 +17,31 @@ def load_backend(
     backend: str,
     precision: str,
     shortlist: UseShortlist = "auto",
-    device: Literal["cpu", "cuda"] = "cpu",
+    device: str = "cpu",
 ) -> Backend:
     """Load the artifact's graphs; imports the backend's runtime only. With `shortlist` auto, steps score a shortlist of
-    words where the artifact has one. Raises ArtifactError."""
+    words where the artifact has one. `device`: cpu, cuda, cuda:1, mps. Raises ArtifactError, also for a device that is
+    not there: no other is taken in its place."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
-    use_shortlist = uses_shortlist(artifact, backend, precision, shortlist)
+    use_shortlist = uses_shortlist(artifact, backend, graph_precision(backend, precision), shortlist)
     if backend == "onnx":
         from server.backends.onnx.backend import OnnxBackend
 
+        if device != "cpu" and device != "cuda":
+            raise ArtifactError(
+                f"backend onnx runs on the devices cpu and cuda, not on {device}: serve with --backend torchscript"
+            )
         return OnnxBackend(artifact, precision, use_shortlist, device)
-    if device != "cpu":
-        raise ArtifactError(f"backend {backend} runs on the CPU only: serve with --backend onnx, or with --device cpu")
-    from server.backends.torchscript import TorchScriptBackend
+    from server.backends.torchscript.backend import TorchScriptBackend
 
-    return TorchScriptBackend(artifact, precision)
+    return TorchScriptBackend(artifact, precision, device)
+
+
+def graph_precision(backend: str, precision: str) -> str:
+    """The precision of the graphs that are loaded: those of TorchScript are fp32 in the file, and take half precision
+    when they are loaded."""
+    return "fp32" if backend == "torchscript" and precision in HALF else precision
 
 
 def uses_shortlist(artifact: Artifact, format: str, precision: str, setting: UseShortlist) -> bool:

@@ -49,6 +49,9 @@ class Memory(Protocol):
     """Slots of one running batch. Rings need no reset: a row's ancestry masks the entries of others. Recurrent tensors
     need none: at position 0 they are not read."""
 
+    keeps_rows: bool
+    """Whether the rows' ancestry and the tables of ring slots are the memory's, too; then the state has none."""
+
     @property
     def document(self) -> Mapping[str, Layout]:
         """The layout of one slot's document, by tensor; empty where steps attend to none."""
@@ -79,6 +82,8 @@ class Memory(Protocol):
 
 class HostMemory:
     """Memory in NumPy arrays, which graphs on the CPU read and write in place."""
+
+    keeps_rows = False
 
     def __init__(self, tensors: Iterable[Tensor], sizes: Mapping[str, int], document: Mapping[str, Layout]) -> None:
         """Memory for `tensors` (see `memory_inputs`); `sizes`: of their free axes. Raises KeyError for a missing

@@ -70,7 +70,8 @@ class RingTables:
 
 
 class DecoderState:
-    """`slots` sentences of up to `source_length` pieces, `beam` rows each, and their `memory`.
+    """`slots` sentences of up to `source_length` pieces, `beam` rows each, and their `memory`. Where the memory keeps
+    them, the arrays `ancestry`, `own_key`, `kept_key` and `key_age` have no entries, and `write_index` stays as it is.
 
     A step reads `current` rows and everything else, writes the rings, and fills `following` rows and the candidates;
     `tick` then makes the following rows current. `clock` counts steps. A row at position p writes ring slot p mod
@@ -90,7 +91,8 @@ class DecoderState:
         """`capacity`: ring slots, None for the manifest's capacity."""
         heads, capacity = manifest.num_heads, capacity or manifest.ring_capacity
         self.memory = memory
-        entries = capacity * beam
+        self._has_tables = not memory.keeps_rows
+        entries = capacity * beam if self._has_tables else 0
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
         self.rows = (Rows.empty(slots, beam, entries), Rows.empty(slots, beam, entries))
         self.is_row: Bools = np.zeros((slots, beam), np.bool_)
@@ -150,6 +152,8 @@ class DecoderState:
 
     def _select_ring_slots(self) -> None:
         """Let the next step of every slot write the ring slot of its position."""
+        if not self._has_tables:
+            return
         ring_slot, tables = self.position % self.capacity, self._tables
         # Into the arrays that graphs are bound to; mode "clip" avoids a copy. Ten times as fast as indexing.
         tables.own_key.take(ring_slot, 0, self.own_key, "clip")
@@ -160,6 +164,8 @@ class DecoderState:
     def _reset_position(self, slot: int) -> None:
         """Make the next step of a slot its first."""
         self.position[slot] = 0
+        if not self._has_tables:
+            return
         tables = self._tables
         self.own_key[slot], self.kept_key[slot] = tables.own_key[0], tables.kept_key[0]
         self.key_age[slot], self._write_entry[slot] = tables.key_age[0], tables.entry[0]

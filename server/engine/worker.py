@@ -15,7 +15,7 @@ from server.backends.alignment import Aligner, CannotAlign, IdPair, align_batch
 from server.backends.arrays import Floats
 from server.backends.base import Backend
 from server.backends.context import ContextAttention, ContextBackend, EncodedSource, SentenceContext, States
-from server.backends.load import load_backend
+from server.backends.load import graph_precision, load_backend
 from server.engine.batches import encoder_batches
 from server.engine.coalescing import SearchCoalescer
 from server.engine.engine import Engine
@@ -95,7 +95,9 @@ class EngineWorker:
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and run the self test. Raises ArtifactError."""
         backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        test = run_self_test(artifact, backend, settings.backend, settings.precision)
+        test = run_self_test(
+            artifact, backend, settings.backend, graph_precision(settings.backend, settings.precision)
+        )
         if test.same < test.count:
             logger.warning(
                 "model '%s': %d of its %d examples have other tokens here than where it was exported, with scores that "

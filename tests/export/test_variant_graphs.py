@@ -21,7 +21,9 @@ from server.artifact.manifest import Manifest
 from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.backends.state import Floats, Ints
-from server.backends.torchscript import TorchScriptBackend
+from server.backends.torchscript.backend import TorchScriptBackend
+from server.backends.torchscript.device import ON_CPU
+from server.backends.torchscript.memory import Place
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 from tests.models import SENTENCES, write_checkpoint
@@ -35,11 +37,14 @@ class EagerBackend(TorchScriptBackend):
     """The graph modules without tracing."""
 
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
-        self.manifest = manifest
-        self.shortlist, self._name = False, "the eager step"
-        self._encode_signature, self._signature = encode_signature(model), traced_signature(step_signature(model))
-        self._encode = FlatEncode(model)  # type: ignore[assignment]
-        self._step = FlatStep(model, self._signature)  # type: ignore[assignment]
+        signature = traced_signature(step_signature(model))
+        self._set(
+            manifest,
+            ON_CPU,
+            Place(torch.device("cpu"), torch.float32),
+            (FlatEncode(model), encode_signature(model)),
+            (FlatStep(model, signature), signature),
+        )
 
 
 def manifest_of(model: TranslationModel) -> Manifest:

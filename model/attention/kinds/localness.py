@@ -23,6 +23,7 @@ from model.attention.scaled_dot_product import merge_heads
 from model.attention.terms import AttentionTerm
 from model.attention.visible_keys import VisibleKeys
 from model.config import AttentionConfig, ModelConfig
+from model.symbolic import cast_like
 
 FIXED_WINDOW = 10.0
 WIDEST_HEAD_WINDOW = 50.0
@@ -100,4 +101,4 @@ def mean_visible_key(key: Tensor, visible: VisibleKeys) -> Tensor:
     """
     precision = torch.promote_types(key.dtype, torch.float32)
     share = visible.keep.to(precision) / visible.count.clamp(min=1)  # [batch or 1, 1, query or 1, key]
-    return merge_heads(torch.matmul(share, key.to(precision))).to(key.dtype)
+    return cast_like(merge_heads(torch.matmul(share, key.to(precision))), key)

@@ -22,6 +22,7 @@ from model.attention.multi_head import MultiHeadAttention
 from model.attention.scaled_dot_product import attention_energy, halves, masked_softmax, merge_heads, split_heads
 from model.attention.visible_keys import VisibleKeys
 from model.config import AttentionConfig, ModelConfig
+from model.symbolic import cast_like
 
 SMALLEST_SUM = 1e-6
 """A row of multiplicative weights whose sum is smaller is not scaled up to one."""
@@ -54,7 +55,7 @@ class WindowAttention(MultiHeadAttention):
         """See MultiHeadAttention.forward."""
         value = memory[1]
         weights = self.weights(x, memory, visible)
-        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value)))  # type: ignore[no-any-return]
+        return self.output(merge_heads(torch.matmul(cast_like(weights, value), value)))  # type: ignore[no-any-return]
 
 
 class MultiplicativeWindow(WindowAttention):

@@ -20,6 +20,8 @@ class DeviceMemory:
     """Memory as values on a device. Rings and recurrent tensors stay there. Source tensors and documents are written on
     the host and copied to the device before the next step."""
 
+    keeps_rows = False
+
     def __init__(self, host: HostMemory, device: str) -> None:
         self._host = host
         self.values: dict[str, onnxruntime.OrtValue] = {}

@@ -1,0 +1,103 @@
+"""The memory of a running batch in tensors, which stay on the device."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from server.artifact import signature
+from server.backends.arrays import Ints
+from server.backends.base import NO_DOCUMENT
+from server.backends.memory import Encoded, Layout, Memory, memory_inputs
+
+Axes = tuple[signature.Axis, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tensors are, and their precision."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    def zeros(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
+        kind = self.dtype if dtype == "float32" else getattr(torch, dtype)
+        return torch.zeros(tuple(shape), dtype=kind, device=self.device)
+
+
+@dataclass(frozen=True)
+class EncodedOnDevice(Encoded):
+    """A sentence whose source tensors are on the device: `stacks`, by axes, all tensors with these axes [tensor,
+    ...]. `tensors` is empty."""
+
+    stacks: Mapping[Axes, Tensor] | None = None
+
+
+def tensors_by_axes(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Axes, list[str]]:
+    """The names of tensors of some roles that have the same axes behind the first: they lie in one tensor, so that a
+    sentence is copied at once."""
+    groups: dict[Axes, list[str]] = {}
+    for tensor in tensors:
+        if tensor.role in roles and tensor.name != "source_keep":
+            groups.setdefault(tensor.axes[1:], []).append(tensor.name)
+    return groups
+
+
+class TorchMemory:
+    """Rings, recurrent tensors, source tensors and the rows' ancestry. `tensors`: rings and source tensors by name."""
+
+    keeps_rows = True
+    document: Mapping[str, Layout] = NO_DOCUMENT
+
+    def __init__(self, step: signature.Signature, sizes: Mapping[str, int], place: Place) -> None:
+        """Memory for what the step reads; `sizes`: of the free axes. Raises KeyError for a missing size."""
+        slots, inputs = sizes["slot"], memory_inputs(step)
+        self.place = place
+        self.tensors: dict[str, Tensor] = {}
+        self._past, self.sources = (
+            self._stacks(tensors_by_axes(inputs, *roles), sizes) for roles in (("ring", "recurrent"), ("source",))
+        )
+        self.ancestry = place.zeros((slots, sizes["beam"], sizes["entry"]), "bool")
+        self.lengths: Ints = np.ones(slots, np.int64)
+        """Source pieces of every slot, on the host; 1 for an idle slot."""
+
+    def _stacks(self, groups: Mapping[Axes, Sequence[str]], sizes: Mapping[str, int]) -> dict[Axes, Tensor]:
+        stacks = {}
+        for axes, names in groups.items():
+            shape = (axis if isinstance(axis, int) else sizes[axis] for axis in axes)
+            stacks[axes] = self.place.zeros((len(names), sizes["slot"], *shape))
+            self.tensors |= zip(names, stacks[axes], strict=True)
+        return stacks
+
+    @property
+    def ring_bytes(self) -> int:
+        return sum(stack.nbytes for stack in self._past.values())
+
+    @property
+    def source_bytes(self) -> int:
+        return sum(stack.nbytes for stack in self.sources.values())
+
+    def admit(self, slot: int, sentence: Encoded) -> None:
+        assert isinstance(sentence, EncodedOnDevice) and sentence.stacks is not None
+        for axes, part in sentence.stacks.items():
+            cut = [slice(size if isinstance(axis, str) else None) for size, axis in zip(part.shape[1:], axes, strict=True)]
+            self.sources[axes][(slice(None), slot, *cut)] = part
+        self.lengths[slot] = sentence.length
+
+    def release(self, slot: int) -> None:
+        self.lengths[slot] = 1
+
+    def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
+        assert isinstance(other, TorchMemory)
+        chosen = torch.tensor(list(slots), dtype=torch.int64, device=self.place.device)
+        pairs = [(stack, theirs[axes]) for ours, theirs in self._pairs(other) for axes, stack in ours.items()]
+        for stack, original in [*pairs, (self.ancestry[None], other.ancestry[None])]:
+            common = [slice(min(sizes)) for sizes in zip(stack.shape[2:], original.shape[2:], strict=True)]
+            cut = (slice(None), slice(None), *common)
+            stack[:, : len(slots)][cut] = original[cut].index_select(1, chosen)
+        self.lengths[: len(slots)] = other.lengths[list(slots)]
+
+    def _pairs(self, other: "TorchMemory") -> list[tuple[dict[Axes, Tensor], dict[Axes, Tensor]]]:
+        return [(self._past, other._past), (self.sources, other.sources)]
