@@ -1,6 +1,13 @@
-"""Writes the encode and step graphs as TorchScript; they are traced, since no branch in them depends on data."""
+"""Writes the encode and step graphs as TorchScript; they are traced, since no branch in them depends on data.
 
+They are traced at bf16 and written at fp32. A cast that changes nothing is lost in a trace: so every cast between fp32,
+in which softmax and probabilities are computed, and the precision of the weights is recorded as such. A server may
+therefore run them at fp32, fp16 or bf16.
+"""
+
+import copy
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -37,17 +44,33 @@ class FlatStep(nn.Module):
         return [result[name] for name in self.given]
 
 
-def trace(module: nn.Module, arguments: tuple[object, ...], path: Path) -> None:
-    with warnings.catch_warnings(), torch.inference_mode():
+def trace(module: nn.Module, arguments: list[Tensor], path: Path) -> None:
+    """Write the trace of a module over one list; its tensors that a step keeps at the precision of the weights are
+    given at bf16."""
+    with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # torch.jit announces its retirement; shape comparisons are traced on purpose
-        torch.jit.trace(module.eval(), arguments, check_trace=False, strict=False).save(str(path))  # type: ignore[no-untyped-call]
+        half = copy.deepcopy(module).bfloat16().eval()
+        traced = torch.jit.trace(half, (arguments,), check_trace=False, strict=False).float()  # type: ignore[no-untyped-call]
+        exact = dict(tensors_of(module))
+        for name, tensor in tensors_of(traced):
+            tensor.data.copy_(exact[name].data)
+        traced.save(str(path))
+
+
+def tensors_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """All parameters and buffers, a shared one under each of its names."""
+    yield from module.named_parameters(remove_duplicate=False)
+    yield from module.named_buffers(remove_duplicate=False)
 
 
 def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path, step: Path) -> None:
     """Write both graphs, whose argument and result are lists of tensors in the order of their signatures. Traced at
     sizes larger than one, so that tracing makes no axis a constant."""
-    trace(FlatEncode(model), (list(example_source()),), encode)
+    trace(FlatEncode(model), list(example_source()), encode)
     signature, state = traced_signature(manifest.signatures[step.name]), example_state(manifest, 3, 2, 5)
     arrays = {**state.inputs(0), **state.arrays}
-    arguments = [torch.from_numpy(arrays[name]) for name in signature.input_names]
-    trace(FlatStep(model, signature), (arguments,), step)
+    arguments = [
+        torch.from_numpy(arrays[tensor.name]).to(torch.bfloat16 if tensor.name in state.arrays else None)
+        for tensor in signature.inputs
+    ]
+    trace(FlatStep(model, signature), arguments, step)

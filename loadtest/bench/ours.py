@@ -18,10 +18,12 @@ from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 
 
-def random_artifact(config: ModelConfig, precision: str, folder: Path, with_shortlist: bool) -> Artifact:
+def random_artifact(
+    config: ModelConfig, precision: str, folder: Path, with_shortlist: bool, format: str = "onnx"
+) -> Artifact:
     """The graphs of a random model, without a vocabulary: the bench decodes ids only."""
     model = random_model(config)
-    graph = graph_files("onnx", precision, with_shortlist)
+    graph = graph_files(format, precision, with_shortlist)
     plan = random_plan(config.vocab_size) if with_shortlist else None
     manifest = make_manifest(model, "bench", ("xx", "yy"), (graph,), "", "", 1.0, {})
     samples = random_sources(4, 24, config.vocab_size, seed=1)

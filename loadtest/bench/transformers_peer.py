@@ -73,15 +73,23 @@ def rename_part(part: str, inner: list[str], tensor: torch.Tensor) -> dict[str, 
 class TransformersEngine:
     """`generate` over a converted model."""
 
-    def __init__(self, model: TranslationModel, threads: int) -> None:
+    def __init__(
+        self,
+        model: TranslationModel,
+        threads: int,
+        device: torch.device | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        """`device`: None for the CPU."""
         torch.set_num_threads(threads)
-        self.model = convert(model)
+        self.device = device or torch.device("cpu")
+        self.model = convert(model).to(device=self.device, dtype=dtype)
 
     @torch.inference_mode()
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[int]]:
         """Translate sources of equal length at once; exactly `target_length` tokens each."""
         out = self.model.generate(
-            torch.tensor(sources), num_beams=beam, min_new_tokens=target_length, max_new_tokens=target_length,
+            torch.tensor(sources, device=self.device), num_beams=beam, min_new_tokens=target_length, max_new_tokens=target_length,
             suppress_tokens=[PAD_ID, UNK_ID, BOS_ID], length_penalty=1.0, do_sample=False,
         )  # fmt: skip
         ids: list[list[int]] = out[:, 1:].tolist()
