@@ -173,6 +173,9 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
     """[slot, beam, vocabulary], [slot, beam] -> score, token, parent [slot, 2*beam]; ties: lower parent, then token."""
     vocabulary, count = int(log_probability.shape[2]), 2 * score.shape[1]
     size = group_size(vocabulary)
+    if vocabulary % size:
+        log_probability = nn.functional.pad(log_probability, (0, size - vocabulary % size), value=-math.inf)
+        vocabulary += size - vocabulary % size
     groups = log_probability.unflatten(2, (vocabulary // size, size))
     # The best candidates lie in as many groups: those with the best maxima.
     _, best_groups = torch.sort((groups.amax(3) + score[:, :, None]).flatten(1), dim=1, descending=True, stable=True)
@@ -188,11 +191,11 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
 
 
 def group_size(vocabulary: int) -> int:
-    """The divisor of the vocabulary that is nearest to the square root of it: so many words are a group, of which
-    `best_candidates` reads the maximum first, since sorting all words takes most of a step's time."""
-    root = math.sqrt(vocabulary)
-    divisors = [size for size in range(1, int(root) + 1) if vocabulary % size == 0]
-    return min([*divisors, *(vocabulary // size for size in divisors)], key=lambda size: abs(size - root))
+    """Words of a group, of which `best_candidates` reads the maximum first, since sorting all words takes most of a
+    step's time: a divisor of the vocabulary near the square root of it, else the root, for groups with padding."""
+    root = math.isqrt(vocabulary)
+    divisors = [size for size in range(root // 4 + 1, 4 * root + 1) if vocabulary % size == 0]
+    return min(divisors, key=lambda size: abs(size - root), default=root)
 
 
 def next_rows(score: Tensor, token: Tensor, parent: Tensor, is_row: Tensor, eos_id: int) -> list[Tensor]:

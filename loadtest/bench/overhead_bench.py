@@ -30,7 +30,7 @@ class TimedBackend:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.manifest, self.shortlist, self.context = backend.manifest, backend.shortlist, backend.context
-        self.aligner = backend.aligner
+        self.aligner, self.device = backend.aligner, backend.device
         self.new_state = backend.new_state
         self.seconds = 0.0
 

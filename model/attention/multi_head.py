@@ -19,7 +19,7 @@ from model.attention.scaled_dot_product import (
 )
 from model.attention.visible_keys import VisibleKeys
 from model.masks import HIDDEN
-from model.symbolic import constant, nothing, shaped, sizes_of, with_symbolic
+from model.symbolic import constant, is_traced, nothing, shaped, sizes_of, with_symbolic
 
 
 def symbolic_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> Any:
@@ -39,7 +39,11 @@ def symbolic_attend(graph: Any, query: Any, key: Any, value: Any, keep: Any) -> 
 @with_symbolic(symbolic_attend)
 def attend_heads(query: Tensor, key: Tensor, value: Tensor, keep: Tensor) -> Tensor:
     """query [batch, query, d], key and value [batch, heads, key, head_dim], keep bool broadcastable to
-    [batch, heads, query, key]. Returns [batch, query, d]."""
+    [batch, heads, query, key]. Returns [batch, query, d]. In a trace it is one operation, for which torch chooses a
+    kernel of the device; there every query has a visible key."""
+    if is_traced():
+        heads = split_heads(query, key.shape[1])
+        return merge_heads(nn.functional.scaled_dot_product_attention(heads, key, value, attn_mask=keep))
     return merge_heads(attend(split_heads(query, key.shape[1]), key, value, keep))
 
 

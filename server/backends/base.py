@@ -9,6 +9,7 @@ from server.artifact.signature import Signature
 from server.backends.alignment import Aligner
 from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.context import ContextBackend
+from server.backends.device import Device
 from server.backends.memory import Encoded, Layout
 from server.backends.state import DecoderState
 
@@ -29,6 +30,7 @@ class Backend(Protocol):
     """Runs one artifact's graphs. Safe to call from several threads, each with states of its own."""
 
     manifest: Manifest
+    device: Device
     shortlist: bool
     """Whether ordinary steps score a shortlist of words."""
     context: ContextBackend | None

@@ -3,24 +3,33 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from server.backends.device import CPU
+
 ENCODE_AHEAD = 8
 """Sentences that are encoded in one batch even if fewer slots are free: the encoder is faster in batches."""
-ENCODE_TOKENS = 1024
-"""Padded source tokens of one encoder batch, at most."""
+ENCODE_TOKENS = CPU.encoder_tokens
+"""Padded source tokens of one encoder batch, at most, on a CPU."""
 MAX_PADDING = 48
-"""Padding tokens in one encoder call, at most: they cost about as much as the overhead of a call."""
+"""Padding tokens in one encoder call, at most: they cost about as much as the overhead of a call, on a CPU."""
 
 Sentence = TypeVar("Sentence")
 
 
-def group_by_length(sentences: Iterable[Sentence], length: Callable[[Sentence], int]) -> list[list[Sentence]]:
-    """The sentences in groups of similar length, shortest first: at most MAX_PADDING tokens of padding in each."""
+def max_padding(encoder_tokens: int) -> int:
+    """Padding tokens in one call, on a device that takes so many tokens in a batch."""
+    return MAX_PADDING * encoder_tokens // ENCODE_TOKENS
+
+
+def group_by_length(
+    sentences: Iterable[Sentence], length: Callable[[Sentence], int], most: int = MAX_PADDING
+) -> list[list[Sentence]]:
+    """The sentences in groups of similar length, shortest first: at most `most` tokens of padding in each."""
     groups: list[list[Sentence]] = []
     padding = 0
     for sentence in sorted(sentences, key=length):
         if groups:  # a longer sentence pads every shorter one of its group
             padding += len(groups[-1]) * (length(sentence) - length(groups[-1][-1]))
-        if groups and padding <= MAX_PADDING:
+        if groups and padding <= most:
             groups[-1].append(sentence)
         else:
             groups.append([sentence])

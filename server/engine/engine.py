@@ -8,7 +8,7 @@ from server.backends.arrays import pad_ids
 from server.backends.base import Backend
 from server.backends.context import Attended
 from server.backends.state import Flags, Ints, document_layout
-from server.engine.batches import ENCODE_AHEAD, ENCODE_TOKENS, group_by_length
+from server.engine.batches import ENCODE_AHEAD, group_by_length, max_padding
 from server.engine.lane import EncodedSentence, Lane, LaneKind, RunningSentence
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
@@ -51,6 +51,7 @@ class Engine:
         """`slots`: sentences that run at the same time. `num_engines`: engines that take from the queue; each takes
         only its share, so that none is idle."""
         self.backend, self.queue, self.slots, self.meter, self.num_engines = backend, queue, slots, meter, num_engines
+        self._encoder_tokens = backend.device.encoder_tokens
         self.num_spare_slots = max(1, slots // 4)
         """Slots of short requests beside those that other work has taken."""
         self.lanes: dict[LaneKind, Lane] = {}
@@ -146,7 +147,7 @@ class Engine:
         """Take up to `count` sentences and encode them; returns whether there were any."""
         if count <= 0:
             return False
-        requests, aborted = self.queue.take(count, ENCODE_TOKENS, only_short)
+        requests, aborted = self.queue.take(count, self._encoder_tokens, only_short)
         for request in aborted:
             self.meter.aborted("waiting", request.is_cancelled)
         if requests:
@@ -156,7 +157,9 @@ class Engine:
     def _encode_grouped(self, requests: list[SentenceRequest]) -> None:
         """Encode sentences that were taken: of similar length together, and apart from these sentences with context and
         sentences that were encoded before."""
-        for group in group_by_length(requests, lambda request: len(request.source_ids)):
+        for group in group_by_length(
+            requests, lambda request: len(request.source_ids), max_padding(self._encoder_tokens)
+        ):
             kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
             for request in group:
                 kinds.setdefault((request.encoded is not None, request.context is not None), []).append(request)

@@ -44,7 +44,7 @@ class FinishedHypothesis:
     reason: FinishReason = "eos"
 
 
-@dataclass
+@dataclass(eq=False)  # compared with None for every slot
 class RunningSentence:
     """A sentence in a slot, whose first step was at `first_clock` of the lane's clock. `forced`: the first tokens of
     every row, those that a translation starts with and those of its prefix."""

@@ -43,7 +43,7 @@ class EngineWorker:
     """Takes sentences from any thread, decodes them on its own threads, resolves their futures."""
 
     def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
-        workers = min(settings.num_workers, settings.slots)
+        workers = min(settings.num_workers, settings.slots, backend.device.engines or settings.num_workers)
         self.queue = RequestQueue(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model = metrics, model
         self._shortest_source = (*backend.manifest.source_prefix, backend.manifest.special_ids.eos)

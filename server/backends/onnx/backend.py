@@ -13,7 +13,7 @@ from server.backends.onnx.alignment import OnnxAligner
 from server.backends.onnx.binding import DeviceMemory, Run, bind_device, bind_host, log_probabilities
 from server.backends.onnx.context import OnnxContext
 from server.backends.onnx.decoder_context import OnnxDecoderContext
-from server.backends.onnx.session import Device, OnnxGraph, open_graph
+from server.backends.onnx.session import DEVICES, Device, OnnxGraph, open_graph
 from server.backends.state import DecoderState
 
 
@@ -31,6 +31,7 @@ class OnnxBackend:
     ) -> None:
         self.manifest = artifact.manifest
         self.shortlist = use_shortlist
+        self.device = DEVICES[device]
         self._device: Device = device
         self._memory_on_device = device != "cpu" if memory_on_device is None else memory_on_device
         self._artifact, self._files = artifact, self.manifest.graph("onnx", precision)

@@ -1,5 +1,6 @@
 """Loads ONNX graphs: with session options, on a device, and only if they have the tensors that the manifest lists."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,8 +11,11 @@ from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN, ArtifactError
 from server.artifact.signature import Signature
 from server.backends.arrays import Array
+from server.backends.device import CPU
 
 Device = Literal["cpu", "cuda"]
+DEVICES = {"cpu": CPU, "cuda": dataclasses.replace(CPU, kind="cuda", description="CUDA")}
+"""What the engine does on each: measured on the CPU only."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 

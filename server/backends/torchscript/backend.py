@@ -63,7 +63,7 @@ class TorchScriptBackend:
         by_name = dict(zip(signature.output_names, outputs, strict=True))
         stacks = {axes: torch.stack([by_name[name] for name in names]) for axes, names in self._sources.items()}
         return [
-            EncodedOnDevice(length, {}, stacks={axes: _cut(stack[:, row], axes, length) for axes, stack in stacks.items()})
+            EncodedOnDevice(length, {}, stacks=stacks, row=row)
             for row, length in enumerate(source_keep.sum(axis=1).tolist())
         ]
 
@@ -92,8 +92,3 @@ class TorchScriptBackend:
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
         raise CannotScore("bind_scores comes after prepare_scores, which refuses")
-
-
-def _cut(stack: torch.Tensor, axes: tuple[str | int, ...], length: int) -> torch.Tensor:
-    """Without padding: a stack [tensor, ...] with these axes behind the first."""
-    return stack[(slice(None), *(slice(length if axis == "source" else None) for axis in axes))]

@@ -20,9 +20,12 @@ class Recorder:
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self._lock = threading.Lock()
-        self._pool = torch.cuda.graph_pool_handle()
+        with torch.cuda.device(device):
+            self._pool = torch.cuda.graph_pool_handle()
+            # The memory that recordings share is gone with the last of them: this one stays.
+            self._first = self.record(lambda: torch.zeros(1, device=device))
 
-    def record(self, function: Callable[[], None]) -> "torch.cuda.CUDAGraph":
+    def record(self, function: Callable[[], object]) -> "torch.cuda.CUDAGraph":
         """A recording of `function`, which does not run now. Raises RuntimeError for a function that waits for the
         device."""
         graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.device)

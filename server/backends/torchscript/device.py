@@ -5,13 +5,11 @@ import dataclasses
 import torch
 
 from server.artifact.manifest import ArtifactError
-from server.backends.device import CPU, Device
+from server.backends.device import CPU, GPU_ENCODER_TOKENS, GPU_SLOTS, Device
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 """Of weights, rings and source tensors. Graphs compute softmax, probabilities and scores in fp32 at each."""
 ON_CPU = dataclasses.replace(CPU, precisions=tuple(PRECISIONS))
-SLOTS_OF_GPU = 256
-"""Sentences at the same time on a GPU: fewer leave it idle between the kernels of a step."""
 
 
 def find_device(name: str) -> Device:
@@ -30,9 +28,12 @@ def find_device(name: str) -> Device:
                 "torch for CUDA, name a device that is there, or serve with --device cpu"
             )
         properties = torch.cuda.get_device_properties(index)
-        return Device("cuda", index, properties.name, properties.total_memory, tuple(PRECISIONS), 1, SLOTS_OF_GPU)
+        memory = properties.total_memory
+        return Device(
+            "cuda", index, properties.name, memory, tuple(PRECISIONS), 1, GPU_SLOTS, GPU_ENCODER_TOKENS
+        )
     if kind == "mps" and torch.backends.mps.is_available():
-        return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, SLOTS_OF_GPU)
+        return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
     raise ArtifactError(f"torch {torch.__version__} finds no device {name} on this machine: serve with --device cpu")
 
 

@@ -1,7 +1,7 @@
 """The memory of a running batch in tensors, which stay on the device."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -29,10 +29,11 @@ class Place:
 
 @dataclass(frozen=True)
 class EncodedOnDevice(Encoded):
-    """A sentence whose source tensors are on the device: `stacks`, by axes, all tensors with these axes [tensor,
-    ...]. `tensors` is empty."""
+    """A sentence whose source tensors are on the device: row `row` of the tensors of its encoder batch, which are
+    `stacks`, by axes, [tensor, row, ...] with padding. `tensors` is empty."""
 
-    stacks: Mapping[Axes, Tensor] | None = None
+    stacks: Mapping[Axes, Tensor] = field(default_factory=dict)
+    row: int = 0
 
 
 def tensors_by_axes(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Axes, list[str]]:
@@ -60,6 +61,8 @@ class TorchMemory:
             self._stacks(tensors_by_axes(inputs, *roles), sizes) for roles in (("ring", "recurrent"), ("source",))
         )
         self.ancestry = place.zeros((slots, sizes["beam"], sizes["entry"]), "bool")
+        self._arrived: dict[int, EncodedOnDevice] = {}
+        """Sentences whose source tensors are not in their slots yet."""
         self.lengths: Ints = np.ones(slots, np.int64)
         """Source pieces of every slot, on the host; 1 for an idle slot."""
 
@@ -80,17 +83,31 @@ class TorchMemory:
         return sum(stack.nbytes for stack in self.sources.values())
 
     def admit(self, slot: int, sentence: Encoded) -> None:
-        assert isinstance(sentence, EncodedOnDevice) and sentence.stacks is not None
-        for axes, part in sentence.stacks.items():
-            cut = [slice(size if isinstance(axis, str) else None) for size, axis in zip(part.shape[1:], axes, strict=True)]
-            self.sources[axes][(slice(None), slot, *cut)] = part
+        assert isinstance(sentence, EncodedOnDevice)
+        self._arrived[slot] = sentence
         self.lengths[slot] = sentence.length
+
+    def settle(self) -> None:
+        """Before a step: copy the source tensors of admitted sentences, all of an encoder batch at once. Padding is
+        copied with them, and cut where the slots are shorter: `lengths` hides it."""
+        batches: dict[int, list[tuple[int, EncodedOnDevice]]] = {}
+        for slot, sentence in self._arrived.items():
+            batches.setdefault(id(sentence.stacks), []).append((slot, sentence))
+        self._arrived.clear()
+        for batch in batches.values():
+            slots, rows = torch.tensor([[slot, sentence.row] for slot, sentence in batch]).to(self.place.device).T
+            for axes, stack in batch[0][1].stacks.items():
+                target = self.sources[axes]
+                cut = tuple(slice(min(sizes)) for sizes in zip(target.shape[2:], stack.shape[2:], strict=True))
+                target[(slice(None), slots, *cut)] = stack[(slice(None), slice(None), *cut)].index_select(1, rows)
 
     def release(self, slot: int) -> None:
         self.lengths[slot] = 1
+        self._arrived.pop(slot, None)
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, TorchMemory)
+        other.settle()
         chosen = torch.tensor(list(slots), dtype=torch.int64, device=self.place.device)
         pairs = [(stack, theirs[axes]) for ours, theirs in self._pairs(other) for axes, stack in ours.items()]
         for stack, original in [*pairs, (self.ancestry[None], other.ancestry[None])]:

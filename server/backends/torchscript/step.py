@@ -97,6 +97,7 @@ def bound_step(step: DeviceStep, state: DecoderState, memory: TorchMemory, run: 
         for array, buffer in pairs[parity]:
             np.copyto(buffer, array)
         np.copyto(sent["length"], memory.lengths)
+        memory.settle()
         run()
         for buffer, array in results[parity]:
             np.copyto(array, buffer)

@@ -116,6 +116,6 @@ def starts_on_cuda(graph: Path) -> bool:
     return "CUDAExecutionProvider" in onnxruntime.InferenceSession(str(graph), providers=providers).get_providers()
 
 
-def test_torchscript_runs_on_the_cpu_only(tiny_artifact: Path) -> None:
-    with pytest.raises(ArtifactError, match="torchscript runs on the CPU only"):
-        load_backend(Artifact.load(tiny_artifact), "torchscript", "fp32", "off", "cuda")
+def test_onnx_runtime_takes_no_other_device(tiny_artifact: Path) -> None:
+    with pytest.raises(ArtifactError, match="cpu and cuda, not on cuda:1: serve with --backend torchscript"):
+        load_backend(Artifact.load(tiny_artifact), "onnx", "fp32", "off", "cuda:1")

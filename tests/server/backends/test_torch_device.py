@@ -55,6 +55,7 @@ def test_a_step_is_on_its_device_as_a_whole(name: str, tmp_path: Path) -> None:
         for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
             state.admit(slot, sentence, 2, 2)
         with torch.inference_mode():
+            state.memory.settle()
             DeviceStep(*step, state, state.memory).compute()
 
 

@@ -33,6 +33,8 @@ def session(vocabulary: int) -> onnxruntime.InferenceSession:
 
 
 SESSIONS = {vocabulary: session(vocabulary) for vocabulary in (128, 320)}
+PRIME = 331
+"""A vocabulary that no group divides, for the candidates of PyTorch."""
 
 
 def random_case(seed: int, slots: int, beam: int, vocabulary: int, levels: int) -> dict[str, NDArray[Any]]:
@@ -82,6 +84,18 @@ def test_the_graphs_choose_what_the_plain_functions_choose(
         np.testing.assert_array_equal(next_score, rows.score)
         np.testing.assert_array_equal(next_token[alive], rows.token[alive])
         np.testing.assert_array_equal(next_parent[alive], rows.parent[alive])
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), beam=st.integers(1, 8), levels=st.sampled_from([1, 2, 1000]))
+def test_groups_with_padding_lose_no_candidate(seed: int, beam: int, levels: int) -> None:
+    case = random_case(seed, 3, beam, PRIME, levels)
+    expected = best_candidates(case["log_probability"], case["score"], 2 * beam)
+    live = expected.score > DEAD_SCORE / 2
+    score, token, parent = graphs.best_candidates(*(torch.from_numpy(case[n]) for n in ("log_probability", "score")))
+    np.testing.assert_array_equal(score.numpy()[live], expected.score[live])
+    np.testing.assert_array_equal(token.numpy()[live], expected.token[live])
+    np.testing.assert_array_equal(parent.numpy()[live], expected.parent[live])
 
 
 def test_vocabularies_are_padded_to_whole_groups() -> None:

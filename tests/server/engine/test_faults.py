@@ -32,7 +32,7 @@ class Faulty:
     def __init__(self, backend: Backend, beam: int, fault: str) -> None:
         self._backend, self.beam, self.fault = backend, beam, fault
         self.manifest, self.shortlist, self.context = backend.manifest, backend.shortlist, backend.context
-        self.aligner = backend.aligner
+        self.aligner, self.device = backend.aligner, backend.device
         self.new_state = backend.new_state
         self.prepare_scores, self.bind_scores = backend.prepare_scores, backend.bind_scores
 

@@ -32,7 +32,7 @@ class FaultyBackend:
         self.manifest: Manifest = backend.manifest
         self.shortlist = backend.shortlist
         self.context = backend.context
-        self.aligner = backend.aligner
+        self.aligner, self.device = backend.aligner, backend.device
         self.new_state = backend.new_state
         self.faults = 0
         self.gate = threading.Event()
