@@ -54,6 +54,20 @@ def test_speed_without_avx512_is_what_was_measured() -> None:
     assert len(rows) == 5
 
 
+def test_speed_on_a_gpu_is_what_was_measured() -> None:
+    page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+    rows = table("shape, precision, beam, sentences (tokens/s)", page)
+    for case, ours, gain, peer, ratio, mebibytes in rows:
+        shape, precision, beam, batch = case.split(", ")
+        name = f"{shape} {precision} {beam} batch {batch}"
+        figures, file = measured("device")[f"{name} (peer: transformers)"], measured("device")
+        assert [ours, peer] == [f"{figures[side]:,.0f}" for side in SIDES]
+        assert ratio == f"{figures['ratio']:.2f}"
+        assert gain == f"{file[f'{name} (peer: steps not recorded)']['ratio']:.1f}"
+        assert mebibytes == f"{file[f'{name}, memory of the device at most']['ours']:,.0f}"
+    assert len(rows) > 20
+
+
 def test_throughput_over_http_is_what_was_measured() -> None:
     figures = measured("http")["64 clients: throughput"]
     ours, peer, ratio = f"{figures['ours']:,.0f}", f"{figures['peer']:,.0f}", f"{figures['ratio']:.2f}"

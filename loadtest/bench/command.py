@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from export.commands import EXAMPLES, lines
+from loadtest.bench.device_bench import DevicePlan, device_rows
 from loadtest.bench.documents_bench import APPENDED, document_rows
 from loadtest.bench.engine_bench import EnginePlan, engine_rows
 from loadtest.bench.figure import draw, read_rows
@@ -16,6 +17,7 @@ from loadtest.bench.load_figure import draw_load
 from loadtest.bench.long_document_bench import long_document_rows
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, environment, find_regressions, markdown, write_json
+from loadtest.bench.shapes import SHAPES
 from loadtest.bench.stores_bench import store_rows
 from loadtest.bench.variants_bench import variant_rows
 from loadtest.open_loop import SENTENCES
@@ -54,6 +56,11 @@ SIZES_NOTES = {
     "listeners": "ours: the most listeners, peer: the fewest; from a change until each has its event, no HTTP.",
 }
 
+DEVICE_NOTE = (
+    "Random weights, N=8, source and target 24 pieces, the encoder included, one engine in this thread; medians of "
+    "alternating rounds. transformers computes full attention, from one batch of equal lengths."
+)
+
 LOAD_NOTE = (
     "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, which "
     "take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. Clients "
@@ -74,7 +81,7 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        kinds = ("engine", "lengths", "http", "load", "variants", "overhead", "figure", *DOCUMENT_KINDS)
+        kinds = ("engine", "lengths", "http", "load", "variants", "overhead", "device", "figure", *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
@@ -83,8 +90,14 @@ class BenchCommand:
         parser.add_argument("--sizes", help=SIZES_HELP)
         parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
         parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
-        parser.add_argument("--shape", default="small", choices=("small", "base", "tiny"), help="model (default small)")
-        parser.add_argument("--precision", default="int8", choices=("int8", "fp32"), help="default int8")
+        parser.add_argument("--shape", default="small", choices=tuple(SHAPES), help="model (default small)")
+        parser.add_argument(
+            "--precision",
+            default="int8",
+            choices=("int8", "fp32", "fp16", "bf16"),
+            help="default int8; device: no int8",
+        )
+        parser.add_argument("--device", default="cpu", help="device: of PyTorch, cpu (default), cuda, cuda:1, mps")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
         parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
         parser.add_argument("--clients", default="64", help="http: clients at once, comma-separated (default 64)")
@@ -112,7 +125,12 @@ class BenchCommand:
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
         print(markdown(rows, args.peer or "peer"))
-        print("\n" + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, **SIZES_NOTES}.get(args.what, NOTE))
+        print(
+            "\n"
+            + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, "device": DEVICE_NOTE, **SIZES_NOTES}.get(
+                args.what, NOTE
+            )
+        )
         if args.json:
             write_json(args.json, measured_on, rows)
         regressions = find_regressions(rows, args.against) if args.against else []
@@ -137,11 +155,23 @@ class BenchCommand:
             return length_rows(args.shape, args.precision, rounds, args.peer is not None)
         if args.what == "variants":
             return variant_rows(args.shape, rounds)
+        if args.what == "device":
+            plan = DevicePlan(
+                args.device,
+                args.shape,
+                args.precision,
+                numbers(args.batch),
+                (args.beam,),
+                rounds,
+                args.peer is not None,
+            )
+            return device_rows(plan)
         if args.what == "overhead":
             return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
         batches = (8,) if args.quick else numbers(args.batch)
-        plan = EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
-        return engine_rows(plan)
+        return engine_rows(
+            EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
+        )
 
     def _document_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
         sizes = numbers(args.sizes or DOCUMENT_KINDS[args.what])

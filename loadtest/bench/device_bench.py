@@ -1,4 +1,4 @@
-"""Tokens per second of the engine over the graphs of PyTorch, on a GPU or the CPU, every sentence forced to one length."""
+"""Tokens per second of the engine over PyTorch's graphs, on a GPU or the CPU, every sentence forced to one length."""
 
 import tempfile
 import time
@@ -55,7 +55,9 @@ def device_rows(plan: DevicePlan) -> list[Row]:
     peers: dict[str, Translate] = {}
     if plan.peer:
         device, dtype = torch.device(plan.device), PRECISIONS[plan.precision]
-        peers["transformers"] = TransformersEngine(random_model(config), torch.get_num_threads(), device, dtype).translate
+        peers["transformers"] = TransformersEngine(
+            random_model(config), torch.get_num_threads(), device, dtype
+        ).translate
     for beam in plan.beams:
         for batch in plan.batches:
             engines = {name: translate_by(backend, batch) for name, backend in backends.items()} | peers

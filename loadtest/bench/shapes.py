@@ -11,8 +11,7 @@ from model.config import EOS_ID, ModelConfig
 from model.data.lexicon import Lexicon, smallest
 from model.translation_model import TranslationModel
 
-# The vocabulary and layers of "opus" are those of the OPUS-MT models, of "large" those of NLLB-200's model of 600 million
-# parameters.
+# "opus" has the vocabulary and the layers of an OPUS-MT model, "large" those of NLLB-200 with 600 million parameters.
 SHAPES = {
     "small": ModelConfig(
         vocab_size=8000, d_model=256, ffn_dim=1024, encoder_layers=6, decoder_layers=3, max_length=512
@@ -24,7 +23,12 @@ SHAPES = {
         vocab_size=58101, d_model=512, ffn_dim=2048, encoder_layers=6, decoder_layers=6, max_length=512
     ),
     "large": ModelConfig(
-        vocab_size=256206, d_model=1024, num_heads=16, ffn_dim=4096, encoder_layers=12, decoder_layers=12,
+        vocab_size=256206,
+        d_model=1024,
+        num_heads=16,
+        ffn_dim=4096,
+        encoder_layers=12,
+        decoder_layers=12,
         max_length=512,
     ),
     "tiny": ModelConfig(

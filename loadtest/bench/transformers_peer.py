@@ -1,5 +1,5 @@
 """The same weights in Hugging Face transformers (an M2M100 model: pre-norm, sinusoidal positions, tied embedding),
-fp32 on PyTorch. It computes full attention."""
+on PyTorch. It computes full attention."""
 
 from typing import Any
 
@@ -89,7 +89,8 @@ class TransformersEngine:
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[list[int]]:
         """Translate sources of equal length at once; exactly `target_length` tokens each."""
         out = self.model.generate(
-            torch.tensor(sources, device=self.device), num_beams=beam, min_new_tokens=target_length, max_new_tokens=target_length,
+            torch.tensor(sources, device=self.device), num_beams=beam, min_new_tokens=target_length,
+            max_new_tokens=target_length,
             suppress_tokens=[PAD_ID, UNK_ID, BOS_ID], length_penalty=1.0, do_sample=False,
         )  # fmt: skip
         ids: list[list[int]] = out[:, 1:].tolist()

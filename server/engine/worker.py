@@ -95,9 +95,7 @@ class EngineWorker:
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and run the self test. Raises ArtifactError."""
         backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        test = run_self_test(
-            artifact, backend, settings.backend, graph_precision(settings.backend, settings.precision)
-        )
+        test = run_self_test(artifact, backend, settings.backend, graph_precision(settings.backend, settings.precision))
         if test.same < test.count:
             logger.warning(
                 "model '%s': %d of its %d examples have other tokens here than where it was exported, with scores that "

@@ -33,9 +33,17 @@ class TorchScriptBackend:
         found = find_device(device)
         place = Place(torch.device(found.name), check_precision(found, precision))
         files = artifact.manifest.graph(FORMAT, "fp32")
-        encode, step = (load_graph(artifact.path(file), place.device, place.dtype) for file in (files.encode, files.step))
-        self._set(artifact.manifest, found, place, (encode, artifact.manifest.signature(files.encode)),
-                  (step, artifact.manifest.signature(files.step)), records)
+        encode, step = (
+            load_graph(artifact.path(file), place.device, place.dtype) for file in (files.encode, files.step)
+        )
+        self._set(
+            artifact.manifest,
+            found,
+            place,
+            (encode, artifact.manifest.signature(files.encode)),
+            (step, artifact.manifest.signature(files.step)),
+            records,
+        )
 
     def _set(
         self,

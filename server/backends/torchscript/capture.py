@@ -9,8 +9,8 @@ import torch
 logger = logging.getLogger("ringmt")
 
 FIRST_RUNS = 8
-"""Runs of a new shape before it is recorded: while a batch fills, shapes change at once, and a recording takes as long as
-several steps."""
+"""Runs of a new shape before it is recorded: while a batch fills, shapes change at once, and a recording takes as long
+as several steps."""
 
 
 class Recorder:

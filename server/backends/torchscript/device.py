@@ -13,8 +13,8 @@ ON_CPU = dataclasses.replace(CPU, precisions=tuple(PRECISIONS))
 
 
 def find_device(name: str) -> Device:
-    """The device "cpu", "cuda", "cuda:1", ... or "mps". Raises ArtifactError for one that is not there; no other is taken
-    in its place."""
+    """The device "cpu", "cuda", "cuda:1", ... or "mps". Raises ArtifactError for one that is not there; no other is
+    taken in its place."""
     kind, _, number = name.partition(":")
     index = int(number or 0)
     if kind == "cpu":
@@ -29,9 +29,7 @@ def find_device(name: str) -> Device:
             )
         properties = torch.cuda.get_device_properties(index)
         memory = properties.total_memory
-        return Device(
-            "cuda", index, properties.name, memory, tuple(PRECISIONS), 1, GPU_SLOTS, GPU_ENCODER_TOKENS
-        )
+        return Device("cuda", index, properties.name, memory, tuple(PRECISIONS), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
     if kind == "mps" and torch.backends.mps.is_available():
         return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
     raise ArtifactError(f"torch {torch.__version__} finds no device {name} on this machine: serve with --device cpu")

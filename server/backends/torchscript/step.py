@@ -1,6 +1,6 @@
 """A step over memory on the device: one copy of the rows in, one of candidates and following rows out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from server.artifact.manifest import ArtifactError
 from server.artifact.signature import Signature
+from server.backends.arrays import Array
 from server.backends.memory import Layout
 from server.backends.state import DecoderState, RingTables
 from server.backends.torchscript.graph import Graph
@@ -17,6 +18,11 @@ from server.backends.torchscript.transfer import Transfer
 SENT = ("token", "parent", "score", "is_row", "position")
 """Rows that the host may change between steps."""
 RECEIVED = ("candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score")
+
+DERIVED = ("ancestry", "own_key", "key_age", "write_index", "source_keep")
+"""Inputs that the device computes from what is sent, or keeps."""
+Copy = tuple[Array, Array]
+"""From, to."""
 
 
 class DeviceStep:
@@ -79,18 +85,16 @@ class DeviceStep:
         return self._memory.ancestry if plain == "ancestry" else self._memory.tensors[plain]
 
 
-DERIVED = ("ancestry", "own_key", "key_age", "write_index", "source_keep")
-"""Inputs that the device computes from what is sent, or keeps."""
-
-
-def bound_step(step: DeviceStep, state: DecoderState, memory: TorchMemory, run: Callable[[], None]) -> Callable[[], None]:
+def bound_step(
+    step: DeviceStep, state: DecoderState, memory: TorchMemory, run: Callable[[], None]
+) -> Callable[[], None]:
     """One step of the engine: the rows to the device, `run`, its results into the state's arrays. `run` executes
     `step.run` and waits for it."""
     sent, received = step.inbox.host, step.outbox.host
-    pairs: Sequence[list[tuple[np.ndarray, np.ndarray]]] = [  # type: ignore[type-arg]
-        [(array, sent[name]) for name, array in state.inputs(parity).items() if name in sent] for parity in (0, 1)
-    ]
-    results = [[(received[name], array) for name, array in state.outputs(parity).items() if name in received] for parity in (0, 1)]
+    pairs, results = list[list[Copy]](), list[list[Copy]]()
+    for parity in (0, 1):
+        pairs.append([(array, sent[name]) for name, array in state.inputs(parity).items() if name in sent])
+        results.append([(received[name], array) for name, array in state.outputs(parity).items() if name in received])
 
     def step_once() -> None:
         parity = state.clock % 2
