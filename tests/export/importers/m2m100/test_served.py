@@ -49,7 +49,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    model = write_m2m100(folder / "checkpoint", Shape(eos_bonus=1.0))
+    model = write_m2m100(folder / "checkpoint", Shape(eos_bonus=-2.0))
     parser = argparse.ArgumentParser()
     import_command.add_arguments(parser)
     arguments = ["m2m100", str(folder / "checkpoint"), "--out", str(folder / "many"), "--languages", "de,fr,en"]
@@ -123,6 +123,17 @@ def test_documents_scores_and_alignments_know_their_pair(served: Served) -> None
         url = f"/v1/documents/{document['id']}"
         until(lambda: client.get(url).json()["state"] == "done", "the document is translated")
         assert client.get(f"{url}/result").text == plain["text"]
+        changed = client.put(f"{url}/sentences/0", json={"source": SENTENCES[2]})
+        assert changed.status_code == 200, changed.text
+        until(lambda: client.get(url).json()["state"] == "done", "the sentence is translated again")
+        [alone, other] = (
+            served.post("/v1/translate", text=SENTENCES[2], source=source, target=target).json()["translations"][0][
+                "text"
+            ]
+            for source, target in (("fr", "de"), ("en", "de"))
+        )
+        assert alone != other
+        assert client.get(f"{url}/result").text == f"{alone} {plain['sentences'][1]['target']}"
     items = [{"source": SENTENCES[0], "target": "water"}]
     first, second = (
         served.post("/v1/score", items=items, source="en", target=target).json()["items"][0]["targets"][0]["score"]
