@@ -35,7 +35,9 @@ def make_models(tiny_artifact: Path) -> MakeModels:
     def make(specs: Sequence[Spec]) -> dict[str, Translator]:
         models = {}
         for number, (sources, targets, state) in enumerate(specs):
-            sides = [{code: (index + 4,) for index, code in enumerate(sorted(codes))} for codes in (sources, targets)]
+            sides: list[dict[str, tuple[int, ...]]] = [
+                {code: (index + 4,) for index, code in enumerate(sorted(codes))} for codes in (sources, targets)
+            ]
             languages = LanguageTokens(sides[0], sides[1], starts_target=True)
             manifest = dataclasses.replace(
                 plain, name=f"model-{number}", source_language=MANY, target_language=MANY, languages=languages
