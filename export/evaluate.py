@@ -80,7 +80,7 @@ def evaluate(
     manifest = artifact.manifest
     scores = []
     for name in sets:
-        pairs = read_corpus(data, name, manifest.source_language, manifest.target_language)
+        pairs = read_corpus(data, name, *manifest.first_pair)
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         if slips:
             sources = [with_typo(source, random.Random(f"{name}/{number}")) for number, source in enumerate(sources)]

@@ -9,6 +9,7 @@ from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.native.schemas import Language, Languages, ListedModel, Model, Models
 from server.api.requests.errors import ADMISSION, documented
+from server.api.requests.json_response import written
 from server.api.serving.model_names import names_of_pairs
 from server.translation.translator import Translator
 
@@ -32,16 +33,15 @@ async def models(admitted: Admitted) -> Models:
 @router.get(
     "/v1/languages",
     summary="Source languages and what each can be translated into",
-    response_model_exclude_none=True,
+    response_model=Languages,
 )
-async def languages(admitted: Admitted) -> Languages:
+async def languages(admitted: Admitted) -> Response:
     routes = admitted.state.routes
-    return Languages(
-        languages=[
-            Language(source=source, targets=targets, through=routes.pivots(source) or None)
-            for source, targets in routes.direct_languages.items()
-        ]
-    )
+    listed = [
+        Language(source=source, targets=targets, through=routes.pivots(source) or None)
+        for source, targets in routes.direct_languages.items()
+    ]
+    return written(Languages(languages=listed))
 
 
 @admin.put(

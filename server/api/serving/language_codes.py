@@ -7,6 +7,7 @@ functions keep every tag that they have ever parsed.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from langcodes.data_dicts import LANGUAGE_REPLACEMENTS, LIKELY_SUBTAGS, NORMALIZED_MACROLANGUAGES
 
@@ -16,6 +17,8 @@ ALIASES = {"pb": "pt-br", "zt": "zh-hant"}
 """Codes of LibreTranslate and its clients that are no language tags."""
 SAME = {"nb": "no"}
 """Languages that the registry does not equate, and that models and clients call by either name."""
+MOST_TAGS = 1024
+"""Served codes whose tags are kept."""
 NO_MATCH = 4
 """The rank of a tag of the same language in another script."""
 _TAG = re.compile(r"(?P<language>[a-z]{2,3})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}|[0-9]{3}))?(?:-.*)?")
@@ -56,7 +59,9 @@ def served_code(requested: str, served: Iterable[str]) -> str | None:
     if wanted is None:
         return exact
     fitting = {
-        code: tag for code in codes.values() if (tag := Tag.of(code)) is not None and tag.language == wanted.language
+        code: tag
+        for code in codes.values()
+        if (tag := _served_tag(code)) is not None and tag.language == wanted.language
     }
     beginning = _spelled(requested).partition("-")[0]
     ranked = sorted(fitting, key=lambda code: (_rank(wanted, fitting[code]), not _spelled(code).startswith(beginning)))
@@ -77,6 +82,12 @@ def translates(known: Mapping[str, Iterable[str]], pair: tuple[str, str]) -> boo
     """Whether a pair of languages without regions is translated, by one model or two. `known`: targets by source."""
     sources = [source for source in known if base_language(source) == pair[0]]
     return any(base_language(target) == pair[1] for source in sources for target in known[source])
+
+
+@lru_cache(MOST_TAGS)
+def _served_tag(code: str) -> Tag | None:
+    """Tag.of a code that is served; those of requests are not kept."""
+    return Tag.of(code)
 
 
 def _rank(wanted: Tag, served: Tag) -> int:

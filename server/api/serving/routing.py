@@ -144,7 +144,8 @@ class RoutingTable:
 
     def pivots(self, source: str) -> dict[str, str]:
         """Target language -> the language between, of those that `source` is translated into by two models."""
-        others = {*self.languages[source]} - {*self._usable.targets(source)}
+        direct = self._usable.targets(source)
+        others = {*self.languages[source]}.difference(direct) if len(self.languages[source]) > len(direct) else ()
         found = {target: self.pivot_language(source, target) for target in sorted(others)}
         return {target: pivot for target, pivot in found.items() if pivot is not None}
 
