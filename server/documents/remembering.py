@@ -41,15 +41,13 @@ async def index_of(memories: TranslationMemoryService | None, document: Document
 
 
 async def keep_correction(
-    memories: TranslationMemoryService, document: Document, source: str, translation: str
+    memories: TranslationMemoryService, owner: str, memory_id: str, source: str, translation: str
 ) -> str | None:
     """Make the translation that a person wrote for a sentence an entry of the document's memory; returns why it is
     none, None if it is one. The correction itself is stored already."""
-    if document.translation_memory_id is None:
-        return "the document names no translation memory"
     try:
         pair = checked(source, translation)
-        await memories.add(document.owner, document.translation_memory_id, [pair], "correction")
+        await memories.add(owner, memory_id, [pair], "correction")
     except (RefusedPair, MemoriesFull) as error:
         return str(error)
     except UnknownMemory:

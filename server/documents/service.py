@@ -204,10 +204,12 @@ class DocumentService:
         return document, shown
 
     async def keep_correction(self, document: Document, sentence: Sentence) -> str | None:
-        """Make a corrected sentence an entry of the memory that its document names; returns why it is none, None if it
-        is one (see server.documents.remembering)."""
-        assert self._workspace.memories is not None
-        return await keep_correction(self._workspace.memories, document, sentence.source, sentence.translation or "")
+        """Make a corrected sentence of a document that names a memory an entry of it; returns why it is none, None if
+        it is one (see server.documents.remembering)."""
+        memories, memory_id = self._workspace.memories, document.translation_memory_id
+        assert memories is not None
+        assert memory_id is not None
+        return await keep_correction(memories, document.owner, memory_id, sentence.source, sentence.translation or "")
 
     async def explain(self, document_id: str, index: int) -> tuple[list[Sentence], Explanation | None]:
         """All sentences, and the attention of sentence `index`: None when it sees nothing. Translates nothing. Raises

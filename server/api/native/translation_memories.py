@@ -160,5 +160,5 @@ def _owner(admitted: AdmittedRequest, owner: str | None) -> str:
     """Whose memories a request is about: those of its key, or of the key that it names. Raises ApiError (403)."""
     if owner is None:
         return owner_of(admitted.key)
-    named = listed_owner(admitted.key, owner)
-    return owner_of(admitted.key) if named is None else named
+    listed_owner(admitted.key, owner)
+    return owner
