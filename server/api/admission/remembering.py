@@ -14,6 +14,7 @@ from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT
 
 FIELD: Final = "translation_memory_id"
+UNKNOWN_MEMORY: Final = "There is no such translation memory."
 DEFAULT_THRESHOLD: Final = 75
 """Percent of likeness from which entries are offered, where a request does not say it."""
 

@@ -11,6 +11,7 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.by_language import translate_by_language
 from server.api.admission.detection import Detected, check_not_foreign, detect_sources
+from server.api.admission.remembering import UNKNOWN_MEMORY
 from server.api.admission.two_models import pivot_of
 from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute
 from server.api.deepl.schemas import (
@@ -53,6 +54,7 @@ NO_LIMIT = 10**12
 FORMALITIES = (None, "default", "prefer_more", "prefer_less")
 ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=DEEPL)
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
+NO_MEMORY = documented("not_found", meanings={"not_found": UNKNOWN_MEMORY}, dialect=DEEPL)
 FILE_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 RESULT_ERRORS = documented(*ADMISSION, *BODY, "not_found", "conflict", dialect=DEEPL)
 router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate"))
@@ -63,7 +65,7 @@ polls = APIRouter(tags=["DeepL"], route_class=DeepLPollRoute.requiring("translat
     "/v2/translate",
     summary="Translate texts",
     response_model=DeepLTranslations,
-    responses=ERRORS,
+    responses={**ERRORS, **NO_MEMORY},
     openapi_extra=with_forms("DeepLTranslateRequest"),
 )
 async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.detection import Detected, check_not_foreign, detect
 from server.api.admission.plain_translation import translate_texts
+from server.api.admission.remembering import UNKNOWN_MEMORY
 from server.api.admission.text_languages import TextLanguages, languages_of
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (
@@ -65,6 +66,7 @@ Value = TypeVar("Value")
 ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=LIBRE)
 SUGGEST_ERRORS = documented(*ADMISSION, *BODY, dialect=LIBRE)
 READ_ERRORS = documented(*ADMISSION, dialect=LIBRE)
+NO_MEMORY = documented("not_found", meanings={"not_found": UNKNOWN_MEMORY}, dialect=LIBRE)
 router = APIRouter(tags=["LibreTranslate"], route_class=LibreRoute.requiring("translate"))
 probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
 
@@ -73,7 +75,7 @@ probes = APIRouter(tags=["LibreTranslate"], route_class=LibreProbeRoute)
     "/translate",
     summary="Translate a text or a list of texts",
     response_model=LibreTranslation,
-    responses=ERRORS,
+    responses={**ERRORS, **NO_MEMORY},
     openapi_extra=with_forms("LibreTranslateRequest"),
 )
 async def translate(body: LibreTranslateRequest, admitted: Admitted) -> Response:

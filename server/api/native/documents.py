@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.remembering import FIELD, index_of
+from server.api.admission.remembering import FIELD, UNKNOWN_MEMORY, index_of
 from server.api.native.document_events import DOCUMENT, UNKNOWN, Explain, explains_attention
 from server.api.native.document_list import DOCUMENTS
 from server.api.native.document_schemas import (
@@ -67,7 +67,7 @@ router = APIRouter(tags=["documents"], route_class=ApiRoute.requiring("documents
     response_model=DocumentAnswer,
     response_model_exclude_unset=True,
     responses={
-        **documented(*ADMISSION, *BODY, *QUOTA),
+        **documented(*ADMISSION, *BODY, *QUOTA, "not_found", meanings={"not_found": UNKNOWN_MEMORY}),
         202: {"description": "Accepted; Location says where to look.", "model": DocumentAnswer},
     },
 )

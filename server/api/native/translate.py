@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.remembering import DEFAULT_THRESHOLD, with_memory
+from server.api.admission.remembering import DEFAULT_THRESHOLD, UNKNOWN_MEMORY, with_memory
 from server.api.admission.server_sent_events import (
     KEEPALIVE_COMMENT,
     Events,
@@ -59,7 +59,7 @@ router = APIRouter(tags=["translation"], route_class=ApiRoute.requiring("transla
     response_model=TranslateResponse,
     responses={
         200: {"content": described(STREAM, "begin", "beginning", "answer")},
-        **documented(*ADMISSION, *BODY, *QUOTA),
+        **documented(*ADMISSION, *BODY, *QUOTA, "not_found", meanings={"not_found": UNKNOWN_MEMORY}),
     },
 )
 async def translate(body: TranslateRequest, admitted: Admitted, request: Request) -> Response:

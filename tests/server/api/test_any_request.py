@@ -18,12 +18,13 @@ CHECKS = (
     "unsupported_method",
 )
 EXAMPLES = {
-    "/translate|/detect|/languages|/download_file|/frontend|/health|/livez|/readyz|/metrics|/$": 80,
+    "/translate|/suggest|/detect|/languages|/download_file|/frontend|/health|/livez|/readyz|/metrics|/$": 80,
     "/v2/|/v3/": 80,
     "/v1/translate|/v1/score": 800,  # few of them pass all checks and are computed
     "/v1/chat": 200,
     "/deeplx|/imme|/kiss|/mtran|/nllb|/listPairs|/api/": 10,
     "/v1/documents": 80,
+    "/v1/translation_memories": 40,
     "/v1/models|/v1/languages": 80,
 }
 """Beginnings of paths -> requests for each operation, beside the edge cases of every parameter; `make chaos` makes up

@@ -19,12 +19,12 @@ CLIENTS = {400, 401, 403, 413, 429, 500, 503, 504}
 """Of the adapters."""
 DOCUMENT = "/v1/documents/{document_id}"
 OPERATIONS: dict[tuple[str, str], set[int]] = {
-    ("/v1/translate", "post"): {200, 429} | DOOR | BODY,
+    ("/v1/translate", "post"): {200, 404, 429} | DOOR | BODY,
     ("/v1/score", "post"): {200, 429} | DOOR | BODY,
     ("/v1/files", "post"): {200, 202, 429} | DOOR | BODY,
     ("/v1/files/{file_id}", "get"): {200, 404} | DOOR,
     ("/v1/files/{file_id}/result", "get"): {200, 404, 409} | DOOR | BODY,
-    ("/v1/documents", "post"): {200, 202, 429} | DOOR | BODY,
+    ("/v1/documents", "post"): {200, 202, 404, 429} | DOOR | BODY,
     (DOCUMENT, "get"): {200, 404, 409} | DOOR,
     (DOCUMENT, "delete"): {204, 404} | DOOR,
     (DOCUMENT + "/events", "get"): {200, 204, 404, 409} | DOOR,
@@ -41,7 +41,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/keys/{name}", "delete"): {204, 404, 409} | DOOR,
     ("/v1/keys/{name}/rotate", "post"): {200, 404, 409} | DOOR | BODY,
     ("/v1/usage", "get"): {200} | DOOR,
-    ("/translate", "post"): {200} | LIBRE,
+    ("/translate", "post"): {200, 404} | LIBRE,
     ("/suggest", "post"): {200} | LIBRE,
     ("/detect", "post"): {200} | LIBRE,
     ("/languages", "get"): {200} | LIBRE,
@@ -51,7 +51,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/frontend/settings", "get"): {200} | LIBRE,
     ("/health", "get"): {200, 503},
     ("/v1/chat/completions", "post"): {200, 400, 401, 403, 404, 429, 500, 503, 504},
-    ("/v2/translate", "post"): {200, 413, 429, 456} | DEEPL,
+    ("/v2/translate", "post"): {200, 404, 413, 429, 456} | DEEPL,
     ("/v2/languages", "get"): {200, 413} | DEEPL,
     ("/v2/usage", "get"): {200, 413} | DEEPL,
     ("/v2/document", "post"): {200, 413, 429, 456} | DEEPL,
