@@ -176,7 +176,7 @@ def best_candidates(log_probability: Tensor, score: Tensor) -> list[Tensor]:
     if vocabulary % size:
         log_probability = nn.functional.pad(log_probability, (0, size - vocabulary % size), value=-math.inf)
         vocabulary += size - vocabulary % size
-    groups = log_probability.unflatten(2, (vocabulary // size, size))
+    groups = log_probability.reshape(*score.shape, vocabulary // size, size)
     # The best candidates lie in as many groups: those with the best maxima.
     _, best_groups = torch.sort((groups.amax(3) + score[:, :, None]).flatten(1), dim=1, descending=True, stable=True)
     best_groups, _ = torch.sort(best_groups[:, :count], dim=1)

@@ -47,8 +47,8 @@ def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, 
 
 
 def cast_like(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """`x` in the precision of `like`. A trace for TorchScript keeps this rule, where `x.to(like.dtype)` becomes a cast
-    to the example's precision."""
+    """`x` in the precision of `like`. A trace for TorchScript keeps this rule, where `x.to(like.dtype)` casts to the
+    precision of the example."""
     return x.to(like.dtype) if torch.onnx.is_in_onnx_export() else x.type_as(like)
 
 

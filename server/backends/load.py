@@ -28,11 +28,11 @@ def load_backend(
     if backend == "onnx":
         from server.backends.onnx.backend import OnnxBackend
 
-        if device != "cpu" and device != "cuda":
+        if device not in ("cpu", "cuda"):
             raise ArtifactError(
                 f"backend onnx runs on the devices cpu and cuda, not on {device}: serve with --backend torchscript"
             )
-        return OnnxBackend(artifact, precision, use_shortlist, device)
+        return OnnxBackend(artifact, precision, use_shortlist, "cuda" if device == "cuda" else "cpu")
     from server.backends.torchscript.backend import TorchScriptBackend
 
     return TorchScriptBackend(artifact, precision, device)

@@ -28,7 +28,7 @@ class Recorder:
     def record(self, function: Callable[[], object]) -> "torch.cuda.CUDAGraph":
         """A recording of `function`, which does not run now. Raises RuntimeError for a function that waits for the
         device."""
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.device)
+        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
         with self._lock, torch.cuda.device(self.device):
             torch.cuda.synchronize()
             with torch.cuda.stream(stream):

@@ -40,7 +40,7 @@ class PlainGraph:
         self._module = module
 
     def __call__(self, tensors: list[Tensor]) -> Sequence[Tensor]:
-        with torch.jit.optimized_execution(False):  # type: ignore[no-untyped-call]
+        with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
             result: Sequence[Tensor] = self._module(tensors)
             return result
 

@@ -39,6 +39,12 @@ def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, bea
         assert words == [token(index) for index in expected.ids]
 
 
+def test_the_bench_of_a_device_runs_on_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--shape", "tiny", "--precision", "fp32", "--peer", "transformers", "--batch", "2", "--rounds", "1"]
+    assert cli.main(["bench", "device", *flags, "--beam", "2"]) == 0
+    assert "| tiny fp32 beam 2 batch 2 (peer: transformers) |" in capsys.readouterr().out
+
+
 def test_random_models_never_end_a_sentence_by_themselves() -> None:
     model = random_model(shape("tiny", 8))
     for source in random_sources(3, 9, model.config.vocab_size):

@@ -1,6 +1,7 @@
 """The torch backend on a device: tensors stay there, and translations are those of the reference."""
 
-import dataclasses
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,14 @@ from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.backends.torchscript.backend import TorchScriptBackend
-from server.backends.torchscript.device import ON_CPU, find_device
+from server.backends.torchscript.device import ON_CPU, check_precision, find_device
 from server.backends.torchscript.graph import load_graph
 from server.backends.torchscript.memory import Place, TorchMemory
 from server.backends.torchscript.step import DeviceStep
-from server.engine.request import SearchOptions
+from server.engine.request import SearchOptions, SentenceRequest
+from server.engine.worker import EngineWorker
+from server.settings import EngineSettings
+from server.telemetry.metrics import Metrics
 from tests.server.backends.torch_devices import DEVICES
 from tests.server.engine.runs import translate
 from tests.variants import RECURRENT, VARIANTS, lively_variant
@@ -30,39 +34,50 @@ HALF = {"fp16": 0.1, "bf16": 1.0}
 """Precision -> largest difference of a cumulative log-probability after ten steps, in nats; 1e-4 is allowed at fp32."""
 
 
-def artifact_of(name: str, folder: Path) -> Artifact:
-    model = lively_variant(name)
-    graph = dataclasses.replace(graph_files("torchscript", "fp32"))
-    manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
-    write_graph(model, manifest, graph, {}, folder)
-    return Artifact(folder, with_signatures(manifest, folder))
+ArtifactOf = Callable[[str], Artifact]
+
+
+@pytest.fixture(scope="module")
+def artifact_of(tmp_path_factory: pytest.TempPathFactory) -> ArtifactOf:
+    """Name of a variant -> its graphs, traced once."""
+
+    @cache
+    def traced(name: str) -> Artifact:
+        model, folder = lively_variant(name), tmp_path_factory.mktemp(name)
+        graph = graph_files("torchscript", "fp32")
+        manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
+        write_graph(model, manifest, graph, {}, folder)
+        return Artifact(folder, with_signatures(manifest, folder))
+
+    return traced
 
 
 @pytest.mark.parametrize("name", VARIANTS | RECURRENT)
-def test_a_step_is_on_its_device_as_a_whole(name: str, tmp_path: Path) -> None:
+def test_a_step_is_on_its_device_as_a_whole(name: str, artifact_of: ArtifactOf) -> None:
     """Tensors on `meta` have shapes and no values, and do not mix with others."""
-    artifact = artifact_of(name, tmp_path)
+    artifact = artifact_of(name)
     files = artifact.manifest.graph("torchscript", "fp32")
-    for dtype in (torch.float16, torch.float32):
-        backend = TorchScriptBackend.__new__(TorchScriptBackend)
-        encode, step = (
-            (load_graph(tmp_path / file, META, dtype), artifact.manifest.signature(file))
-            for file in (files.encode, files.step)
-        )
-        backend._set(artifact.manifest, ON_CPU, Place(META, dtype), encode, step)
-        state = backend.new_state(4, 2, 9)
-        assert isinstance(state.memory, TorchMemory)
-        for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
-            state.admit(slot, sentence, 2, 2)
-        with torch.inference_mode():
-            state.memory.settle()
-            DeviceStep(*step, state, state.memory).compute()
+    backend = TorchScriptBackend.__new__(TorchScriptBackend)
+    encode, step = (
+        (load_graph(artifact.path(file), META, torch.float16), artifact.manifest.signature(file))
+        for file in (files.encode, files.step)
+    )
+    backend._set(artifact.manifest, ON_CPU, Place(META, torch.float16), encode, step)
+    state = backend.new_state(4, 2, 9)
+    assert isinstance(state.memory, TorchMemory)
+    for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
+        state.admit(slot, sentence, 2, 2)
+    with torch.inference_mode():
+        state.memory.settle()
+        DeviceStep(*step, state, state.memory).compute()
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw", "ssru-below"])
-def test_every_kind_of_attention_finds_what_the_reference_finds(name: str, device: str, tmp_path: Path) -> None:
-    backend = TorchScriptBackend(artifact_of(name, tmp_path), "fp32", device)
+def test_every_kind_of_attention_finds_what_the_reference_finds(
+    name: str, device: str, artifact_of: ArtifactOf
+) -> None:
+    backend = TorchScriptBackend(artifact_of(name), "fp32", device)
     sources = [(5, 6, 7, 3), (*range(20, 37), 3), (9, 3), (*range(40, 60), 3), (8, 7, 3)]
     model = lively_variant(name)
     for source, result in zip(sources, translate(backend, sources, SearchOptions(3, max_length=30)), strict=True):
@@ -74,10 +89,9 @@ def test_every_kind_of_attention_finds_what_the_reference_finds(name: str, devic
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("precision", HALF)
 @pytest.mark.parametrize("name", ["plain", "gauss-query-relative"])
-def test_half_precision_is_close(name: str, precision: str, device: str, tmp_path: Path) -> None:
-    backend = TorchScriptBackend(artifact_of(name, tmp_path), precision, device)
+def test_half_precision_is_close(name: str, precision: str, device: str, artifact_of: ArtifactOf) -> None:
+    backend = TorchScriptBackend(artifact_of(name), precision, device)
     difference = step_difference(lively_variant(name), backend, 10)
-    print(name, precision, device, difference)
     assert 1e-4 < difference < HALF[precision]
 
 
@@ -93,6 +107,28 @@ def test_a_device_that_is_not_there_is_an_error(tiny_artifact: Path, device: str
 def test_devices_are_objects() -> None:
     cpu = find_device("cpu")
     assert (cpu.kind, cpu.name, cpu.engines, "fp16" in cpu.precisions) == ("cpu", "cpu", None, True)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_an_engine_starts_at_half_precision(tiny_artifact: Path, device: str) -> None:
+    """The goldens of fp32 test it. One engine runs on a GPU, whatever the settings say."""
+    settings = EngineSettings(slots=4, num_workers=2, backend="torchscript", precision="fp16", device=device)
+    worker = EngineWorker.load(Artifact.load(tiny_artifact), settings, Metrics())
+    worker.start()
+    try:
+        request = SentenceRequest((5, 6, 7, 3), SearchOptions(2, max_length=20))
+        worker.submit(request)
+        assert request.future.result(timeout=60).hypotheses[0].ids
+        assert len(worker._threads) == (2 if device == "cpu" else 1)
+    finally:
+        worker.stop()
+
+
+def test_a_precision_that_a_device_has_not_is_an_error(tiny_artifact: Path) -> None:
+    with pytest.raises(ArtifactError, match="no torchscript graphs at int8"):
+        load_backend(Artifact.load(tiny_artifact), "torchscript", "int8")
+    with pytest.raises(ArtifactError, match="fp32, fp16, bf16 on cpu, not at int8: choose"):
+        check_precision(find_device("cpu"), "int8")
 
 
 def test_rings_stay_on_the_device(tiny_artifact: Path) -> None:
@@ -111,3 +147,18 @@ def test_rings_stay_on_the_device(tiny_artifact: Path) -> None:
     assert state.current.ancestry.size == state.own_key.size == 0
     assert memory.ancestry[0].any()
     assert memory.ring_bytes == sum(memory.tensors[name].nbytes for name in backend.manifest.ring_tensors)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sentences_move_before_their_first_step(tiny_artifact: Path, device: str) -> None:
+    """A batch may be resized between the admission of a sentence and its first step."""
+    backend = TorchScriptBackend(Artifact.load(tiny_artifact), "fp32", device)
+    first, moved, direct = (backend.new_state(slots, 2, 8) for slots in (3, 1, 1))
+    (sentence,) = backend.encode(np.array([[5, 6, 7, 3]]), np.ones((1, 4), np.int32))
+    first.admit(2, sentence, 2, 2)
+    moved.copy_slots(first, [2])
+    direct.admit(0, sentence, 2, 2)
+    for state in (moved, direct):
+        backend.bind(state)()
+    np.testing.assert_array_equal(moved.candidates.token, direct.candidates.token)
+    np.testing.assert_array_equal(moved.candidates.score, direct.candidates.score)

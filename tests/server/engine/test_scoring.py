@@ -50,7 +50,8 @@ class NoNumbers:
     def __init__(self, backend: Backend, token: int, value: float) -> None:
         self._backend, self._token, self._value = backend, token, value
         self.manifest, self.shortlist, self.context = backend.manifest, backend.shortlist, backend.context
-        self.aligner, self.new_state, self.bind = backend.aligner, backend.new_state, backend.bind
+        self.aligner, self.device = backend.aligner, backend.device
+        self.new_state, self.bind = backend.new_state, backend.bind
         self.encode, self.prepare_scores = backend.encode, backend.prepare_scores
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
