@@ -73,7 +73,7 @@ def translated(
 
 def slowly(translator: Translator, text: str) -> str:
     """The text by its definition: whole if it is known, else sentence by sentence, each known or the model's."""
-    inner = text.strip(" \n*-")
+    inner = text.strip()
     if " ".join(inner.split()) in KNOWN:
         return text.replace(inner, KNOWN[" ".join(inner.split())])
     parts = []
