@@ -9,8 +9,8 @@ DeviceKind = Literal["cpu", "cuda", "mps"]
 @dataclass(frozen=True)
 class Device:
     """A device of this machine. `index`: which one of several, from 0. `memory`: its bytes, None where it shares the
-    memory of the host. `precisions`: of graphs that it executes. `engines`: engines that are faster than one, None for
-    as many as there are cores. `slots`: sentences at the same time from which a step takes longer with each more.
+    memory of the host. `precisions`: of graphs that it executes. `engines`: the most that run side by side on it, None
+    for as many as the settings say. `slots`: sentences at the same time below which it is idle for a part of each step.
     `encoder_tokens`: padded source tokens of one encoder batch, at most."""
 
     kind: DeviceKind
@@ -28,7 +28,7 @@ class Device:
         return f"cuda:{self.index}" if self.kind == "cuda" else self.kind
 
 
-CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 32, 1024)
-"""With 1024 tokens a step of running sentences waits for the encoder about as long as for itself."""
-GPU_SLOTS, GPU_ENCODER_TOKENS = 256, 16_384
-"""A GPU takes as long for few sentences as for many, and for one token of padding nothing that can be measured."""
+CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 1, 1024)
+GPU_SLOTS, GPU_ENCODER_TOKENS = 128, 16_384
+"""On an H200, 512 sentences of 24 pieces are one encoder batch; tokens a second still more than double from 32 to 128
+slots (loadtest/bench/results)."""

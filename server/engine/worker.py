@@ -104,6 +104,14 @@ class EngineWorker:
                 test.count - test.same,
                 test.count,
             )
+        if settings.slots < backend.device.slots:
+            logger.info(
+                "model '%s' has %d slots on %s, which is idle for a part of each step with fewer than %d (--slots)",
+                artifact.manifest.name,
+                settings.slots,
+                backend.device.description,
+                backend.device.slots,
+            )
         return cls(backend, settings, metrics, artifact.manifest.name)
 
     def replacement(self) -> "EngineWorker":
