@@ -106,7 +106,7 @@ def scores_of_shortlist(artifact: Artifact, options: SearchOptions) -> list[Scor
     """Without the references' likelihood, except of the smallest set: a shortlist does not change it."""
     backend, scores = load_backend(artifact, "onnx", "int8", "on"), []
     for name in SETS:
-        sources, references = (lines(SAMPLE / f"{name}.{language}") for language in ("en", "de"))
+        sources, references = ([*lines(SAMPLE / f"{name}.{language}")] for language in ("en", "de"))
         nll = reference_nll(artifact, sources, references, backend) if len(sources) == min(SIZES) else None
         scores.append(score(name, translate(artifact, sources, backend, options), references, nll))
     return scores
