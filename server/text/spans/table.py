@@ -63,19 +63,23 @@ OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """The last character of an emoji."""
 
-_WINDOW, _LONGEST = 8_192, 4_096
-"""Characters of a long text that are searched at once; characters of the longest span, except a run of emoji."""
+_BEGINNING = re.compile("|".join((_SIGN, _WORD, _OTHER)))
+_AT_ONCE, _LONGEST, _PLACES = 2_048, 12_288, 1_024
+"""Characters of a text that is searched at once; characters of the longest span in a longer text, except a run of
+emoji; places between two checkpoints."""
+_HINT_LENGTH = 32
+"""No hint is longer."""
 
 
 def protected_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of every span that is not translated, for any vocabulary; no sentence ends inside of one. Linear in
     len(text)."""
-    return list(_spans(_PROTECTED, text)) if _HINT.search(text) else []
+    return list(_spans(_PROTECTED, text)) if _has(_HINT, text) else []
 
 
 def template_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of every tag of a template engine and shortcode. Linear in len(text)."""
-    return list(_spans(TEMPLATE, text)) if _TEMPLATE_BEGINNING.search(text) else []
+    return list(_spans(TEMPLATE, text)) if _has(_TEMPLATE_BEGINNING, text) else []
 
 
 def add_templates(placeholder_text: PlaceholderText, raw: str, add_text: Callable[[str], None]) -> None:
@@ -93,20 +97,23 @@ def add_template(placeholder_text: PlaceholderText, template: str) -> None:
     placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
 
 
+def _has(hints: re.Pattern[str], text: str) -> bool:
+    """Whether one of the hints is in the text, which is searched in parts, as a search holds the GIL until it ends."""
+    return any(hints.search(text, at, at + _AT_ONCE + _HINT_LENGTH) for at in range(0, len(text), _AT_ONCE))
+
+
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """The spans of all matches. A long text is searched in windows, because a search holds the GIL until it ends. A
-    match that ends at the end of its window may continue: the next match begins there and touches it."""
-    if len(text) <= _WINDOW + _LONGEST:
+    """The spans of all matches. A search holds the GIL until it ends, and tries many rows at every sign: a long text is
+    tried place by place. There a run of emoji that is longer than other spans are is two matches that touch."""
+    if len(text) <= _AT_ONCE:
         yield from (match.span() for match in pattern.finditer(text))
         return
     at = 0
-    while at < len(text):
-        checkpoint()
-        following = at + _WINDOW
-        end = min(len(text), following + _LONGEST)
-        for match in pattern.finditer(text, at, end):
-            if match.start() >= at + _WINDOW and end < len(text):  # the next window finds the whole match
-                break
+    for number, beginning in enumerate(_BEGINNING.finditer(text)):
+        if number % _PLACES == 0:
+            checkpoint()
+        start = beginning.start()
+        match = pattern.match(text, start, start + _LONGEST) if start >= at else None
+        if match:
             yield match.span()
-            following = max(following, match.end())
-        at = following if end < len(text) else end
+            at = match.end()

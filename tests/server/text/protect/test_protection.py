@@ -222,12 +222,12 @@ PIECES = [
 ]
 
 
-@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map("".join), max_size=300), st.integers(1, 200))
-def test_a_long_text_is_searched_in_windows_as_it_would_be_at_once(words: list[str], window: int) -> None:
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map("".join), max_size=300))
+def test_a_long_text_is_tried_place_by_place_as_it_would_be_searched_at_once(words: list[str]) -> None:
     text = " ".join(words)
     whole = [match.span() for match in patterns._PROTECTED.finditer(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patterns, "_WINDOW", window)
+        patch.setattr(patterns, "_AT_ONCE", 0)
         patch.setattr(patterns, "_LONGEST", 400)
         result = list(patterns._spans(patterns._PROTECTED, text))
     assert joined(result) == joined(whole)

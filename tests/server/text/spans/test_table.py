@@ -1,7 +1,10 @@
 """Every row of the table of protected spans."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from server.text.spans import table
 from server.text.spans.row import Row
 from server.text.spans.table import ROWS, protected_spans, template_spans
 from server.text.spans.templates import TEMPLATES
@@ -57,3 +60,12 @@ def joins(spans: list[tuple[int, int]], place: tuple[int, int]) -> bool:
         and inside[-1][1] == place[1]
         and sum(end - start for start, end in inside) == place[1] - place[0]
     )
+
+
+@given(st.text(st.sampled_from(" aB1.:/{"), max_size=400), st.sampled_from(ROWS), st.integers(1, 100))
+def test_hints_of_a_long_text_are_found_in_its_parts(before: str, row: Row, size: int) -> None:
+    for example in row.examples:
+        text = f"{before}{example} b"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(table, "_AT_ONCE", size)
+            assert table._has(table._HINT, text) == bool(table._HINT.search(text))
