@@ -29,6 +29,12 @@ from server.translation_memory.pairs import EXACT, Found
 
 MOST_MATCHES = 3
 """Near matches for one text or sentence."""
+FREE_CHARS, CHARS_PER_CHAR = 1_000_000, 16
+"""Characters of all matches of a request, at most: FREE_CHARS, and CHARS_PER_CHAR for each of its texts."""
+
+
+class TooManyMatches(ValueError):
+    """The entries that are found for a request are too long together."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +87,14 @@ class MemoryTranslator:
     language: str
     count: Callable[[int], None] = lambda number: None
     """Called with the number of sentences that the memory has, after each request."""
+    check_count: Callable[[int], None] = lambda number: None
+    """Called with the number of sentences so far, while a request is cut; raises TooManySentences."""
 
     async def translate(self, request: TextRequest) -> TranslationOutcome:
         """As Translator.translate; texts have their matches, and sentences of the memory no score and no tokens.
-        Nothing is sent to the model where the memory has everything."""
+        Nothing is sent to the model where the memory has everything. Raises TooManyMatches besides."""
         started = time.monotonic()
-        plan = await offload(look_up, request, self.use, self.language)
+        plan = await self.look_up(request)
         done = TranslationOutcome((), Timings(0.0, 0.0, 0.0), 0.0)
         if plan.texts:
             done = await self.translator.translate(plan.request(request))
@@ -94,22 +102,33 @@ class MemoryTranslator:
         self.count_remembered(translations)
         return dataclasses.replace(done, translations=translations, total=time.monotonic() - started)
 
+    async def look_up(self, request: TextRequest) -> RememberedPlan:
+        """What the memory has. Raises TooManySentences, TooManyMatches."""
+        return await offload(look_up, request, self.use, self.language, self.check_count)
+
     def count_remembered(self, translations: Sequence[TextTranslation]) -> None:
         self.count(sum(sentence.is_remembered for text in translations for sentence in text.sentences))
 
 
-def look_up(request: TextRequest, use: MemoryUse, language: str) -> RememberedPlan:
-    """What the memory has, and what is left for the model."""
+def look_up(
+    request: TextRequest, use: MemoryUse, language: str, check_count: Callable[[int], None] = lambda number: None
+) -> RememberedPlan:
+    """What the memory has, and what is left for the model. Raises TooManyMatches, and what `check_count` raises."""
     texts: list[str] = []
     prefixes: list[str] = []
     whole = []
-    lookup = _Lookup(use)
+    lookup = _Lookup(use, FREE_CHARS + CHARS_PER_CHAR * sum(map(len, request.texts)))
+    num_sentences = 0
     for text, prefix in itertools.zip_longest(request.texts, request.prefixes, fillvalue=""):
         checkpoint()
         segments = _as_one_sentence(text)
         remembered, matches = lookup.sentences(segments, bool(prefix))
-        if not remembered and request.splits:
+        is_cut = request.splits and not remembered
+        if is_cut:
             segments = list(segments_of(text, language))
+        num_sentences += sum(segment.is_sentence for segment in segments)
+        check_count(num_sentences)
+        if is_cut:
             remembered, of_sentences = lookup.sentences(segments, bool(prefix))
             are_several = sum(segment.is_sentence for segment in segments) > 1
             matches = [*matches, *of_sentences] if are_several else of_sentences
@@ -132,15 +151,17 @@ def _as_one_sentence(text: str) -> list[Segment]:
 class _Lookup:
     """Looks up the sentences of a request, equal ones once."""
 
-    def __init__(self, use: MemoryUse) -> None:
-        self._use = use
+    def __init__(self, use: MemoryUse, most_chars: int) -> None:
+        """`most_chars`: of all matches together."""
+        self._use, self._most_chars = use, most_chars
+        self._num_chars = 0
         self._known: dict[str, tuple[str | None, list[Found]]] = {}
 
     def sentences(
         self, segments: Sequence[Segment], has_prefix: bool
     ) -> tuple[dict[int, SentenceTranslation], list[Match]]:
         """The translations of sentences that the memory has, by the places of their segments, and all matches. The
-        first sentence of a text with a prefix is the model's."""
+        first sentence of a text with a prefix is the model's. Raises TooManyMatches."""
         remembered: dict[int, SentenceTranslation] = {}
         matches: list[Match] = []
         start, is_first = 0, True
@@ -150,11 +171,21 @@ class _Lookup:
             if segment.is_sentence:
                 target, found = self._find(segment.text)
                 matches += [Match(item, (start, end)) for item in found]
+                self._add_chars(found)
                 if target is not None and not (is_first and has_prefix):
                     remembered[place] = SentenceTranslation(segment.text, target, 0.0, "eos", 0, is_remembered=True)
                 is_first = False
             start = end
         return remembered, matches
+
+    def _add_chars(self, found: Sequence[Found]) -> None:
+        """An entry may be a thousand times as long as the sentence that has it."""
+        self._num_chars += sum(len(match.pair.source) + len(match.pair.target) for match in found)
+        if self._num_chars > self._most_chars:
+            raise TooManyMatches(
+                f"the translation memory's entries for these texts have more than {self._most_chars} characters "
+                "together: send fewer texts at a time, or offer only entries of a higher likeness"
+            )
 
     def _find(self, text: str) -> tuple[str | None, list[Found]]:
         if text not in self._known:

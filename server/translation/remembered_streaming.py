@@ -11,7 +11,7 @@ from server.text.split.plan import TextPlan
 from server.text.split.sentences import Segment
 from server.translation.assembly import SentenceTranslation, TranslationOutcome
 from server.translation.planning import TextRequest
-from server.translation.remembered import MemoryTranslator, RememberedPlan, Run, look_up, put_together
+from server.translation.remembered import MemoryTranslator, RememberedPlan, Run, put_together
 from server.translation.streaming import Beginning, TranslationStream
 
 Begin = Callable[[TextRequest], Awaitable[TranslationStream]]
@@ -40,8 +40,8 @@ class MemoryStream:
 
     @classmethod
     async def begin(cls, remembering: MemoryTranslator, request: TextRequest, begin: Begin) -> "MemoryStream":
-        """Queue all sentences that the memory lacks or none. Raises what `begin` raises."""
-        plan = await offload(look_up, request, remembering.use, remembering.language)
+        """Queue all sentences that the memory lacks or none. Raises what `begin` and `look_up` raise."""
+        plan = await remembering.look_up(request)
         stream = None if not plan.texts else await begin(plan.request(request))
         return cls(remembering, request, plan, stream)
 

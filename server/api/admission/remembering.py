@@ -35,7 +35,8 @@ async def with_memory(
     index = await index_of(admitted, route, memory_id)
     use = MemoryUse(index, offers_from, applies_from, may_apply)
     counter = admitted.state.metrics.translation_memory_sentences_total.labels(route.models[-1].name)
-    return MemoryTranslator(translator, use, route.models[0].languages[0], counter.inc)
+    first = route.models[0]
+    return MemoryTranslator(translator, use, first.languages[0], counter.inc, first.planner.check_count)
 
 
 async def index_of(admitted: AdmittedRequest, route: Route, memory_id: str) -> MemoryIndex:

@@ -23,6 +23,7 @@ from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.markup import MalformedMarkup
 from server.translation.glossary import TermRefused
 from server.translation.planning import PrefixRefused, TooManySentences
+from server.translation.remembered import TooManyMatches
 from server.translation.scoring import TooLongToScore
 from server.translation_memory.exchange import MalformedFile
 
@@ -137,7 +138,7 @@ def from_engine(error: Exception) -> ApiError | None:
             return ApiError("invalid_value", str(error), "glossary")
         case PrefixRefused():
             return ApiError("invalid_value", f"target_prefix: {error}", "target_prefix")
-        case TooManySentences():
+        case TooManySentences() | TooManyMatches():
             return ApiError("too_large", str(error), "text")
         case TooLongToScore():
             return ApiError("too_large", str(error), "items")

@@ -1,7 +1,7 @@
 """Texts translated with a translation memory, compared with their sentences translated one by one."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from server.text.split.sentences import split_text
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.line_translation import translate_lines
 from server.translation.markup_translation import translate_markup
-from server.translation.planning import TextRequest
-from server.translation.remembered import MemoryTranslator, MemoryUse
+from server.translation.planning import TextRequest, TooManySentences
+from server.translation.remembered import CHARS_PER_CHAR, FREE_CHARS, MemoryTranslator, MemoryUse, TooManyMatches
 from server.translation.translator import Translator
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT, Pair
@@ -177,3 +177,28 @@ def test_lines_are_joined_before_they_are_looked_up(translator: Translator, inde
     assert "".join(result.text.split()) == "RotistdasHaus.Moin!Jawohl"
     assert result.text.count("\n") == 4
     assert recorded.texts == []
+
+
+def checked_translation(translator: Translator, use: MemoryUse, texts: list[str]) -> Callable[[], TextTranslation]:
+    remembering = MemoryTranslator(translator, use, "en", check_count=translator.planner.check_count)
+    return lambda: asyncio.run(remembering.translate(TextRequest(texts, translator.options(1)))).translations[0]
+
+
+def test_known_sentences_are_counted_like_others(translator: Translator, index: MemoryIndex) -> None:
+    most = translator.settings.max_waiting
+    use = MemoryUse(index, EXACT)
+    assert len(checked_translation(translator, use, ["Yes!\n" * most])().sentences) == most
+    for texts in (["Yes!\n" * (most + 1)], ["Yes!"] * (most + 1)):
+        with pytest.raises(TooManySentences, match=f"at most {most}"):
+            checked_translation(translator, use, texts)()
+
+
+@pytest.mark.parametrize("threshold", [EXACT, 70])
+def test_matches_are_not_much_longer_than_the_texts(translator: Translator, threshold: int) -> None:
+    index = MemoryIndex()
+    index.add([Pair("Good day!" if threshold == EXACT else "Good days!", "x" * 4000)])
+    use, text, length = MemoryUse(index, threshold, threshold), "Good day!\n", 4010
+    fitting = (FREE_CHARS + CHARS_PER_CHAR * len(text)) // length
+    assert len(checked_translation(translator, use, [text * fitting])().sentences) == fitting
+    with pytest.raises(TooManyMatches, match="send fewer texts"):
+        checked_translation(translator, use, [text * (2 * fitting)])()
