@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -30,15 +31,18 @@ class ReadPairs:
     refused: Counter[str] = field(default_factory=Counter)
 
 
-def read_pairs(data: bytes, written: FileFormat, source: str, target: str) -> ReadPairs:
-    """The pairs from `source` to `target`, in their order. A file is UTF-8, or UTF-16 with a byte order mark. A line of
+def read_pairs(data: bytes, written: FileFormat, source: str, target: str, most: float = math.inf) -> ReadPairs:
+    """Up to `most` pairs from `source` to `target`, in their order. A file is UTF-8, or UTF-16 with a byte order mark. A line of
     CSV or TSV is a source, its translation, and perhaps both languages; quotes and all else as in RFC 4180. Codes
-    inside the segments of TMX are left out. Linear in the length of the file. Raises MalformedFile."""
+    inside the segments of TMX are left out. Linear in the length of the file. Raises MalformedFile, also for a file with more
+    pairs."""
     text = _text(data)
     rows = _units(text, source, target) if written == "tmx" else _lines(text, written, source, target)
     read = ReadPairs()
     for source_text, target_text in rows:
         checkpoint()
+        if len(read.pairs) >= most:
+            raise MalformedFile(f"the file has more than {most} pairs: divide it")
         try:
             read.pairs.append(checked(source_text, target_text))
         except RefusedPair as error:

@@ -6,7 +6,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -73,6 +73,11 @@ class TranslationMemoryService:
         self._refreshing: WeakValueDictionary[MemoryKey, asyncio.Lock] = WeakValueDictionary()
         """Held while the index of a memory is brought up to date."""
 
+    @property
+    def most_read(self) -> int:
+        """Pairs that are read of one file: of a file with more, most could not be kept."""
+        return 2 * self._limits.entries
+
     async def create(
         self, owner: str, name: str, source: str, target: str, memory_id: str | None = None
     ) -> TranslationMemory:
@@ -100,16 +105,18 @@ class TranslationMemoryService:
         """Keep pairs; of those with the same normalised source, the last. They are written in portions: MemoriesFull
         says how many were kept before."""
         await self.find(owner, memory_id)
-        bodies = await offload_above(sum(len(pair.source) + len(pair.target) for pair in pairs), _bodies, pairs, origin)
-        remaining, new, written = iter(bodies.items()), 0, 0
+        latest = await offload_above(sum(len(pair.source) for pair in pairs), _latest, pairs)
+        remaining, new, written = iter(latest.items()), 0, 0
         while portion := dict(islice(remaining, MOST_WRITTEN)):
+            num_chars = sum(len(pair.source) + len(pair.target) for pair in portion.values())
+            bodies = await offload_above(num_chars, _bodies, portion, origin)
             try:
-                new += await in_store_thread(self._store.put, owner, memory_id, portion, self._limits)
+                new += await in_store_thread(self._store.put, owner, memory_id, bodies, self._limits)
             except MemoriesFull as error:
-                kept = f" ({written} of {len(bodies)} entries were kept)" if written else ""
+                kept = f" ({written} of {len(latest)} entries were kept)" if written else ""
                 raise MemoriesFull(f"{error}{kept}") from None
             written += len(portion)
-        return Added(new, len(bodies) - new)
+        return Added(new, len(latest) - new)
 
     async def suggest(self, owner: str, source: str, target: str, pair: Pair) -> str:
         """Keep a suggestion in the owner's memory of suggestions for the two languages, which is made for the first;
@@ -181,14 +188,24 @@ class TranslationMemoryService:
         return cached
 
 
-def _bodies(pairs: Sequence[Pair], origin: Origin) -> dict[str, str]:
+def _latest(pairs: Sequence[Pair]) -> dict[str, Pair]:
     """By entry id. The last of equal sources stays, in its place."""
-    bodies: dict[str, str] = {}
-    created = time.time()
+    latest: dict[str, Pair] = {}
     for pair in pairs:
         checkpoint()
         name = entry_id(normalized(pair.source))
-        bodies.pop(name, None)
+        latest.pop(name, None)
+        latest[name] = pair
+    return latest
+
+
+def _bodies(portion: Mapping[str, Pair], origin: Origin) -> dict[str, str]:
+    """Entries as they are kept. A unit of TMX may have one long target for many sources: all bodies together may be a
+    thousand times as long as its file."""
+    bodies: dict[str, str] = {}
+    created = time.time()
+    for name, pair in portion.items():
+        checkpoint()
         bodies[name] = encoded(pair, origin, created)
     return bodies
 

@@ -117,7 +117,7 @@ async def import_file(
     memories, owner = admitted.state.translation_memories, owner_of(admitted.key)
     memory = await memories.find(owner, memory_id)
     data = await admitted.read(file)
-    read = await offload(read_pairs, data, _format_of(file.filename), *memory.languages)
+    read = await offload(read_pairs, data, _format_of(file.filename), *memory.languages, memories.most_read)
     if not read.pairs and not read.refused:
         raise MalformedFile(f"the file has no pair from {memory.source} to {memory.target}")
     added = await memories.add(owner, memory_id, read.pairs, "import")

@@ -70,6 +70,13 @@ def test_what_cannot_be_kept_is_counted() -> None:
     }
 
 
+def test_a_file_has_a_limited_number_of_pairs() -> None:
+    """Of the shortest pairs a file that a server takes has millions, which take far more memory than the file."""
+    assert len(read_pairs(b"a,b\n" * 5 + b",\n", "csv", "en", "de", 5).pairs) == 5
+    with pytest.raises(MalformedFile, match="more than 4 pairs"):
+        read_pairs(b"a,b\n" * 5, "csv", "en", "de", 4)
+
+
 @pytest.mark.parametrize(
     ("source", "target"), [("", "x"), ("x", " \n"), ("x", "\x07"), ("\ud800", "x"), ("x" * 4001, "x")]
 )

@@ -9,6 +9,7 @@ from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
 from server.translation_memory import service as service_module
+from server.translation_memory.entries import Origin
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.index_cache import CachedIndex, IndexCache
 from server.translation_memory.pairs import Pair
@@ -149,3 +150,27 @@ def test_the_cache_of_indexes_keeps_to_its_budget() -> None:
     cache.budget_bytes = 1
     cache.put(("", "2"), CachedIndex("g", index))
     assert [cache.get(("", name)) is not None for name in ("1", "2", "3")] == [False, True, False]
+
+
+def test_long_targets_of_many_sources_are_written_in_portions(
+    store: ContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "MOST_WRITTEN", 2)
+    service = TranslationMemoryService(store.translation_memories, MemoryLimits(1, 100, 20_000, 10**8))
+    pairs = [Pair(str(number), "x" * 4000) for number in range(50)]
+    made: list[Pair] = []
+
+    def encoded(pair: Pair, origin: Origin, created: float) -> str:
+        made.append(pair)
+        return real(pair, origin, created)
+
+    real = service_module.encoded
+    monkeypatch.setattr(service_module, "encoded", encoded)
+
+    async def scenario() -> None:
+        memory = await service.create("", "ours", "en", "de")
+        with pytest.raises(MemoriesFull, match="4 of 50 entries were kept"):
+            await service.add("", memory.id, pairs, "import")
+
+    asyncio.run(scenario())
+    assert made == pairs[:6], "no more than one portion is in memory"

@@ -10,6 +10,7 @@ import pytest
 
 from server.keys.lines import new_key
 from server.keys.record import Scope
+from server.translation_memory.service import TranslationMemoryService
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
 PATH = "/v1/translation_memories"
@@ -154,6 +155,12 @@ def test_files_that_cannot_be_read(client: httpx.Client, name: str, data: bytes,
     error = checked(answer, status)["error"]
     assert said in error["message"]
     assert error["param"] == "file"
+
+
+def test_a_file_with_far_more_pairs_than_are_kept(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TranslationMemoryService, "most_read", 1)
+    answer = client.post(f"{PATH}/{make(client)}/import", files={"file": ("a.csv", "a,b\nc,d\n")})
+    assert "more than 1 pairs" in checked(answer, 422)["error"]["message"]
 
 
 @pytest.mark.parametrize(
