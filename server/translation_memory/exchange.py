@@ -32,10 +32,10 @@ class ReadPairs:
 
 
 def read_pairs(data: bytes, written: FileFormat, source: str, target: str, most: float = math.inf) -> ReadPairs:
-    """Up to `most` pairs from `source` to `target`, in their order. A file is UTF-8, or UTF-16 with a byte order mark. A line of
-    CSV or TSV is a source, its translation, and perhaps both languages; quotes and all else as in RFC 4180. Codes
-    inside the segments of TMX are left out. Linear in the length of the file. Raises MalformedFile, also for a file with more
-    pairs."""
+    """Up to `most` pairs from `source` to `target`, in their order. A file is UTF-8, or UTF-16 with a byte order mark.
+    A line of CSV or TSV is a source, its translation, and perhaps both languages; quotes and all else as in RFC 4180.
+    Codes inside the segments of TMX are left out. Linear in the length of the file. Raises MalformedFile, also for a
+    file with more pairs."""
     text = _text(data)
     rows = _units(text, source, target) if written == "tmx" else _lines(text, written, source, target)
     read = ReadPairs()
