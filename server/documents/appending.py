@@ -67,8 +67,9 @@ async def _try(
             new = await offload(cut_for_second, [after_first(sentence) for sentence in new], translator)
         else:
             new = await offload(listed_sentences, sources, translator, document.num_sentences)
-            new = new if index is None else await offload(with_entries, new, translator, index)
         check_length(document.num_places + _num_places(new), workspace.max_sentences)
+        if index is not None:
+            new = await offload(with_entries, new, translator, index)
         new, states = await _translated(workspace, translator, document, new, translator is not models[-1], deadline)
         done.append((translator, states, new))
     writing = asyncio.ensure_future(in_store_thread(_write, workspace, document, new))

@@ -94,6 +94,8 @@ class DocumentService:
         sentences, end = await offload(_cut, new)
         num_places = sum(sentence.num_places for sentence in sentences)
         check_length(num_places, max_sentences)
+        if new.memory is not None:  # a translation may be far longer than its sentence
+            sentences = await offload(with_entries, sentences, new.translator, new.memory[1])
         now = time.time()
         models = [new.translator] if new.then is None else [new.translator, new.then]
         num_pending = sum(sentence.is_pending for sentence in sentences)
@@ -262,9 +264,6 @@ class DocumentService:
 
 
 def _cut(new: NewDocument) -> tuple[list[Sentence], str]:
-    end = ""
     if isinstance(new.sources, str):
-        sentences, end = cut_text(new.sources, new.translator)
-    else:
-        sentences = listed_sentences(new.sources, new.translator)
-    return sentences if new.memory is None else with_entries(sentences, new.translator, new.memory[1]), end
+        return cut_text(new.sources, new.translator)
+    return listed_sentences(new.sources, new.translator), ""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from server.documents import service
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations
 
@@ -69,6 +70,17 @@ def test_appended_sentences_are_looked_up(documents: Documents) -> None:
         (expected[1]["translation"], False),
     ]
     assert documents.append(result["id"], "Yes.")["sentences"][0]["translation"] == "Jawohl."
+
+
+def test_a_document_that_is_too_long_is_not_looked_up(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder's side reads every translation that an entry gives, each perhaps a thousand times its sentence."""
+    memory = make(documents)
+    looked_up: list[int] = []
+    monkeypatch.setattr(service, "with_entries", lambda sentences, *_: [looked_up.append(len(sentences)), sentences][1])
+    documents.post(413, text="Yes.\n" * 2001, translation_memory_id=memory)
+    assert looked_up == []
+    documents.post(text="Yes.\n" * 2, translation_memory_id=memory)
+    assert looked_up == [2]
 
 
 def test_a_correction_becomes_an_entry(documents: Documents) -> None:
