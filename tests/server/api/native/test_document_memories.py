@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from server.documents import service
+from server.stores.records import Sentence
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.documents import STORY, Documents, checked, translations
 
@@ -76,7 +77,12 @@ def test_a_document_that_is_too_long_is_not_looked_up(documents: Documents, monk
     """The decoder's side reads every translation that an entry gives, each perhaps a thousand times its sentence."""
     memory = make(documents)
     looked_up: list[int] = []
-    monkeypatch.setattr(service, "with_entries", lambda sentences, *_: [looked_up.append(len(sentences)), sentences][1])
+
+    def with_entries(sentences: list[Sentence], *_: object) -> list[Sentence]:
+        looked_up.append(len(sentences))
+        return sentences
+
+    monkeypatch.setattr(service, "with_entries", with_entries)
     documents.post(413, text="Yes.\n" * 2001, translation_memory_id=memory)
     assert looked_up == []
     documents.post(text="Yes.\n" * 2, translation_memory_id=memory)
