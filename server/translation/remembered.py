@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from server.engine.request import Timings
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
+from server.text.base.placeholders import has_reserved
 from server.text.base.words import Place, has_letters
 from server.text.split.sentences import Segment, segments_of
 from server.translation.assembly import (
@@ -30,7 +31,8 @@ from server.translation_memory.pairs import EXACT, Found
 MOST_MATCHES = 3
 """Near matches for one text or sentence."""
 FREE_CHARS, CHARS_PER_CHAR = 1_000_000, 16
-"""Characters of all matches of a request, at most: FREE_CHARS, and CHARS_PER_CHAR for each of its texts."""
+"""Characters of all matches of a request, at most: FREE_CHARS, and CHARS_PER_CHAR for each of its texts. An entry may
+be a thousand times as long as its sentence."""
 
 
 class TooManyMatches(ValueError):
@@ -117,7 +119,7 @@ def look_up(
     texts: list[str] = []
     prefixes: list[str] = []
     whole = []
-    lookup = _Lookup(use, FREE_CHARS + CHARS_PER_CHAR * sum(map(len, request.texts)))
+    lookup = _Lookup(use, request.tagged, FREE_CHARS + CHARS_PER_CHAR * sum(map(len, request.texts)))
     num_sentences = 0
     for text, prefix in itertools.zip_longest(request.texts, request.prefixes, fillvalue=""):
         checkpoint()
@@ -151,10 +153,9 @@ def _as_one_sentence(text: str) -> list[Segment]:
 class _Lookup:
     """Looks up the sentences of a request, equal ones once."""
 
-    def __init__(self, use: MemoryUse, most_chars: int) -> None:
-        """`most_chars`: of all matches together."""
-        self._use, self._most_chars = use, most_chars
-        self._num_chars = 0
+    def __init__(self, use: MemoryUse, tagged: bool, most_chars: int) -> None:
+        """`tagged`: as TextRequest has it. `most_chars`: of all matches together."""
+        self._use, self._tagged, self._most_chars, self._num_chars = use, tagged, most_chars, 0
         self._known: dict[str, tuple[str | None, list[Found]]] = {}
 
     def sentences(
@@ -179,7 +180,6 @@ class _Lookup:
         return remembered, matches
 
     def _add_chars(self, found: Sequence[Found]) -> None:
-        """An entry may be a thousand times as long as the sentence that has it."""
         self._num_chars += sum(len(match.pair.source) + len(match.pair.target) for match in found)
         if self._num_chars > self._most_chars:
             raise TooManyMatches(
@@ -189,7 +189,10 @@ class _Lookup:
 
     def _find(self, text: str) -> tuple[str | None, list[Found]]:
         if text not in self._known:
-            self._known[text] = _find(text, self._use)
+            target, found = _find(text, self._use)
+            if target is not None and self._tagged and has_reserved(text + target):
+                target = None  # an entry has no place for tags, and its own such characters mean none
+            self._known[text] = target, found
         return self._known[text]
 
 

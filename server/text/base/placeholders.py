@@ -74,6 +74,11 @@ def without_placeholders(text: str) -> str:
     return _RESERVED.sub("\ufffd", text)
 
 
+def has_reserved(text: str) -> bool:
+    """Whether `text` has characters that are reserved for placeholders."""
+    return _RESERVED.search(text) is not None
+
+
 class TooManyPlaceholders(ValueError):
     """A text has more tags than there are placeholders."""
 

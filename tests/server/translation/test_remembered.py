@@ -169,6 +169,26 @@ def test_blocks_of_markup_are_looked_up(translator: Translator, index: MemoryInd
     assert "<b>" in result.text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>Good <b>morning</b> all.</p>", "<b>"),
+        ("<p>Good morning <img alt=''/> all.</p>", "<img alt=''/>"),
+        ("<p>\U000f0001</p>", "\U000f0001"),
+        ("<p>A dog.</p>", "<p>"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["html", "xml"])
+def test_tags_of_sentences_are_not_lost(translator: Translator, text: str, expected: str, kind: Kind) -> None:
+    """An entry has no tags, and characters of an entry are none."""
+    index = MemoryIndex()
+    index.add([Pair("Good morning all.", "Moin!"), Pair("A dog.", "Ein \U000f0005Hund.")])
+    remembering = MemoryTranslator(translator, MemoryUse(index, EXACT, applies_from=70), "en")
+    [result] = asyncio.run(translate_markup(remembering, TextRequest([text], translator.options(1)), kind)).translations
+    assert expected in result.text
+    assert "Moin" not in result.text
+
+
 def test_lines_are_joined_before_they_are_looked_up(translator: Translator, index: MemoryIndex) -> None:
     recorded = Recorded(translator)
     remembering = MemoryTranslator(recorded, MemoryUse(index, EXACT), "en")
