@@ -81,7 +81,7 @@ class DeepLTranslateRequest(BaseModel):
         ge=0,
         le=100,
         description="The least likeness of segments that are used, in percent; without it, only equal ones. A similar "
-        "one is used only if it has the numbers of the text.",
+        "one is used only if it has the numbers of the text, its URLs and its placeholders.",
     )
     custom_instructions: Any = Field(default=None, description="Not served.")
 

@@ -1,6 +1,7 @@
 """DeepL's translation memories: read and deleted under /v3, used by /v2/translate. They are made and filled under
 /v1/translation_memories."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -15,13 +16,14 @@ from server.api.requests.json_response import written
 from server.api.serving.routing import Route
 from server.keys.key import owner_of
 from server.runtime.offload import offload
-from server.text.checks.numbers import numbers_changed
+from server.text.spans.table import protected_spans
 from server.translation.markup_translation import TranslatesTexts
 from server.translation_memory.entries import Entry
 from server.translation_memory.pairs import EXACT
 from server.translation_memory.service import TranslationMemory
 
 PATH = "/v3/translation_memories"
+_DIGITS = re.compile(r"\d+")
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 FIND_ERRORS = documented(*ADMISSION, *BODY, "not_found", dialect=DEEPL)
 router = APIRouter(tags=["DeepL"], route_class=DeepLRoute.requiring("translate"))
@@ -134,21 +136,26 @@ async def with_named_memory(
     admitted: AdmittedRequest, translator: TranslatesTexts, route: Route, memory_id: str | None, threshold: int | None
 ) -> TranslatesTexts:
     """The translator of a route after a memory whose segments are used from a likeness of `threshold` percent on (None:
-    equal ones only), if they have the numbers of the text. Raises ApiError (404) for a memory of other languages."""
+    equal ones only), if they have the details of the text. Raises ApiError (404) for a memory of other languages."""
     if threshold is not None and not memory_id:
         raise ApiError("invalid_value", f"'{FIELD}' is missing: translation_memory_threshold needs it.", FIELD)
-    language = route.models[0].languages[0]
-
-    def has_its_numbers(source: str, text: str) -> bool:
-        return not numbers_changed(source, text, (language, language))
-
     applies_from = EXACT if threshold is None else threshold
     try:
-        return await with_memory(admitted, translator, route, memory_id, EXACT, applies_from, has_its_numbers)
+        return await with_memory(admitted, translator, route, memory_id, EXACT, applies_from, same_details)
     except ApiError as error:
         if error.param == FIELD:
             raise ApiError("not_found", error.message, FIELD) from None
         raise
+
+
+def same_details(source: str, text: str) -> bool:
+    """Whether two texts of one language have the same digits and the same untranslated spans, such as URLs and
+    placeholders, in the same order: what a similar segment must not change."""
+    return _details(source) == _details(text)
+
+
+def _details(text: str) -> tuple[list[str], list[str]]:
+    return _DIGITS.findall(text), [text[start:end] for start, end in protected_spans(text)]
 
 
 def _time(seconds: float) -> str:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from deepl import DeepLClient
 
+from server.api.deepl.translation_memories import same_details
 from tests.server.api.conftest import RunningServer
 from tests.server.api.deepl.test_glossaries import client_of
 from tests.server.api.libretranslate.test_routes import direct
@@ -92,6 +93,34 @@ def test_segments_are_used_from_the_threshold_on(client: DeepLClient, memory: st
     assert page.startswith("<p>Moin!</p><p>")
     [lines] = translated(client, ["Good\nmorning."], memory, split_sentences="nonewlines")
     assert lines.split() == ["Moin!"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "same"),
+    [
+        ("The house is red.", "The house is green.", True),
+        ("Take 2 tablets.", "Take tablets.", False),
+        ("Take tablets.", "Take 2 tablets.", False),
+        ("Bring 5 apples and 6 pears.", "Bring 6 apples and 5 pears.", False),
+        ("Hello {name}, welcome.", "Hello {user}, welcome.", False),
+        ("See https://a.example/x for more.", "See https://a.example/y for more.", False),
+        ("Hello {name}, see https://a.example.", "Hello {name}, look at https://a.example.", True),
+    ],
+)
+def test_details_that_a_similar_segment_must_have(source: str, text: str, same: bool) -> None:
+    assert same_details(source, text) == same_details(text, source) == same
+
+
+def test_a_similar_segment_with_another_placeholder_is_not_used(client: DeepLClient, server: RunningServer) -> None:
+    with server.client() as http:
+        body = {"name": "ours", "source": "en", "target": "de"}
+        made = http.post("/v1/translation_memories", json=body).json()["id"]
+        entries = [{"source": "Hello {name}, welcome here.", "target": "Hallo {name}, willkommen."}]
+        http.post(f"/v1/translation_memories/{made}/entries", json={"entries": entries})
+        texts = ["Hello {name}, welcome there.", "Hello {user}, welcome here."]
+        near = translated(client, texts, made, 70)
+        http.delete(f"/v1/translation_memories/{made}")
+    assert near == ["Hallo {name}, willkommen.", direct(server, texts[1])]
 
 
 def test_memories_that_cannot_be_used(client: DeepLClient, memory: str, server: RunningServer) -> None:
