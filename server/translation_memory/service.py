@@ -132,8 +132,12 @@ class TranslationMemoryService:
 
     async def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[Entry]:
         """Up to `limit` entries by their last write, after the write of number `after`."""
-        kept = await in_store_thread(lambda: self._store.entries(owner, _checked(memory_id), after, limit))
-        return [decoded(*entry) for entry in kept]
+        checked = _checked(memory_id)
+
+        def read() -> list[Entry]:  # a page may have all bytes that an owner may keep
+            return [decoded(*entry) for entry in self._store.entries(owner, checked, after, limit)]
+
+        return await in_store_thread(read)
 
     async def all_pairs(self, owner: str, memory_id: str) -> list[Pair]:
         """The pairs of all entries, by their last write."""

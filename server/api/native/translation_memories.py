@@ -16,6 +16,7 @@ from server.api.native.translation_memory_schemas import (
     MemoryAnswer,
     MemoryList,
     NewEntries,
+    NewEntry,
     NewMemory,
 )
 from server.api.requests.content_disposition import attachment
@@ -23,7 +24,8 @@ from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, doc
 from server.api.requests.json_response import written_as_set
 from server.api.serving.language_codes import base_language, base_pairs, translates
 from server.keys.key import owner_of
-from server.runtime.offload import offload
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload, offload_above
 from server.telemetry.metrics import package_version
 from server.translation_memory.entries import RefusedPair, checked
 from server.translation_memory.exchange import TMX_TYPE, FileFormat, MalformedFile, read_pairs, write_tmx
@@ -79,12 +81,8 @@ async def delete(memory_id: str, admitted: Admitted, owner: Owner = None) -> Res
 
 @router.post(ENTRIES, summary="Add entries", responses=WRITE_ERRORS)
 async def add(memory_id: str, body: NewEntries, admitted: Admitted) -> AddedEntries:
-    pairs: list[Pair] = []
-    for number, entry in enumerate(body.entries):
-        try:
-            pairs.append(checked(entry.source, entry.target))
-        except RefusedPair as error:
-            raise ApiError("invalid_value", f"entries: number {number} cannot be kept: {error}", "entries") from None
+    num_chars = sum(len(entry.source) + len(entry.target) for entry in body.entries)
+    pairs = await offload_above(num_chars, _pairs, body.entries)
     memories = admitted.state.translation_memories
     return AddedEntries.of(await memories.add(owner_of(admitted.key), memory_id, pairs, "manual"))
 
@@ -141,6 +139,18 @@ async def export(memory_id: str, admitted: Admitted, owner: Owner = None) -> Res
     pairs = await memories.all_pairs(of_owner, memory_id)
     headers = {"Content-Disposition": attachment(f"{memory.name}.tmx")}
     return Response(await offload(_tmx, memory, pairs), headers=headers, media_type=TMX_TYPE)
+
+
+def _pairs(entries: Sequence[NewEntry]) -> list[Pair]:
+    """Raises ApiError (422) for one that cannot be kept."""
+    pairs: list[Pair] = []
+    for number, entry in enumerate(entries):
+        checkpoint()
+        try:
+            pairs.append(checked(entry.source, entry.target))
+        except RefusedPair as error:
+            raise ApiError("invalid_value", f"entries: number {number} cannot be kept: {error}", "entries") from None
+    return pairs
 
 
 def _tmx(memory: TranslationMemory, pairs: Sequence[Pair]) -> bytes:

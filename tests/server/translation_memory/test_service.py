@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import threading
 
 import pytest
 
@@ -9,7 +10,7 @@ from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
 from server.translation_memory import service as service_module
-from server.translation_memory.entries import Origin
+from server.translation_memory.entries import Entry, Origin
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.index_cache import CachedIndex, IndexCache
 from server.translation_memory.pairs import Pair
@@ -174,3 +175,24 @@ def test_long_targets_of_many_sources_are_written_in_portions(
 
     asyncio.run(scenario())
     assert made == pairs[:6], "no more than one portion is in memory"
+
+
+def test_entries_are_read_beside_the_event_loop(store: ContextStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = TranslationMemoryService(store.translation_memories, LIMITS)
+    threads: list[threading.Thread] = []
+
+    def decoded(name: str, number: int, body: str) -> Entry:
+        threads.append(threading.current_thread())
+        return real(name, number, body)
+
+    real = service_module.decoded
+    monkeypatch.setattr(service_module, "decoded", decoded)
+
+    async def scenario() -> None:
+        memory = await service.create("", "ours", "en", "de")
+        await service.add("", memory.id, [Pair("a", "b")], "manual")
+        assert [entry.pair for entry in await service.entries("", memory.id, 0, 9)] == [Pair("a", "b")]
+
+    asyncio.run(scenario())
+    assert threads
+    assert threading.current_thread() not in threads

@@ -1,6 +1,7 @@
 """Translation memories over HTTP: made, filled, imported, used by translations, listed and deleted."""
 
 import dataclasses
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from server.api.native import translation_memories
 from server.keys.lines import new_key
 from server.keys.record import Scope
+from server.translation_memory.pairs import Pair
 from server.translation_memory.service import TranslationMemoryService
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
@@ -155,6 +158,20 @@ def test_files_that_cannot_be_read(client: httpx.Client, name: str, data: bytes,
     error = checked(answer, status)["error"]
     assert said in error["message"]
     assert error["param"] == "file"
+
+
+def test_many_entries_are_checked_beside_the_event_loop(
+    server: RunningServer, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def thread_of(source: str, target: str) -> Pair:
+        threads.append(threading.current_thread().name)
+        return Pair(source, target)
+
+    monkeypatch.setattr(translation_memories, "checked", thread_of)
+    make(client, [{"source": "a" * 1500, "target": "b" * 1500}])
+    assert [name.partition("-")[0] for name in threads] == ["work"]
 
 
 def test_a_file_with_far_more_pairs_than_are_kept(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
