@@ -22,8 +22,8 @@ VISITS_PER_CHAR = 32
 LEAST_VISITS, MOST_VISITS = 256, 20_000
 CANDIDATES = 64
 """Entries that are compared with a text."""
-WORD_BYTES, ENTRY_BYTES = 24, 400
-"""Memory of a word of one entry, and of an entry beside its characters."""
+WORD_BYTES, NEW_WORD_BYTES, ENTRY_BYTES = 24, 240, 400
+"""Memory of a word of one entry, of a word that no entry before has, and of an entry beside its characters."""
 
 
 class MemoryIndex:
@@ -59,9 +59,10 @@ class MemoryIndex:
             for pair, normal, name in prepared:
                 place = self._places.get(name)
                 if place is not None:
+                    self.num_bytes += 2 * (len(pair.target) - len(self._pairs[place].target))
                     self._pairs[place] = pair
                     continue
-                words = words_of(normal)
+                words, known = words_of(normal), len(self._by_word)
                 self._places[name] = place = len(self._pairs)
                 self._normal.append(normal)
                 self._longest = max(self._longest, len(normal))
@@ -69,6 +70,7 @@ class MemoryIndex:
                 for word in words:
                     self._by_word[word].append(place)
                 self.num_bytes += ENTRY_BYTES + 2 * len(pair.source + pair.target) + WORD_BYTES * len(words)
+                self.num_bytes += NEW_WORD_BYTES * (len(self._by_word) - known)
 
     def remove(self, name: str) -> None:
         """Remove the pair with this entry id, if there is one."""

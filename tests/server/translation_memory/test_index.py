@@ -1,7 +1,8 @@
 """Exact and near matches, compared with a dictionary and with a scan of all entries."""
 
+import tracemalloc
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 import pytest
@@ -149,3 +150,25 @@ def test_work_is_bounded_by_the_length_of_the_text(text: str, monkeypatch: pytes
     assert 0 < seen["compared"] <= CANDIDATES
     most = max(index_module.LEAST_VISITS, index_module.VISITS_PER_CHAR * len(text))
     assert 0 < seen["visited"] <= most
+
+
+@pytest.mark.parametrize("length", [1, 1000])
+@pytest.mark.parametrize(
+    "words",
+    [
+        lambda entry: [f"{entry}", "the", "house", "is", "red"],
+        lambda entry: [f"{entry:x}q{word:x}" for word in range(200)],
+    ],
+    ids=["few", "all new"],
+)
+def test_the_estimate_of_memory_is_no_less_than_it_takes(words: Callable[[int], list[str]], length: int) -> None:
+    pairs = [Pair(" ".join(words(entry)), f"x {entry}") for entry in range(300)]
+    tracemalloc.start()
+    try:
+        index = MemoryIndex()
+        index.add(Pair(pair.source, "x") for pair in pairs)
+        index.add(Pair(pair.source, pair.target * length) for pair in pairs)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < index.num_bytes < 4 * taken
