@@ -67,6 +67,16 @@ class Models:
                     self._of_source[source] = (*self._of_source.get(source, ()), model)
         self.sources = sorted(self._of_source)
         self._targets: dict[str, list[str]] = {}
+        self._into: dict[str, frozenset[str]] = {}
+
+    def into(self, target: str) -> frozenset[str]:
+        """The languages that one model translates into `target`."""
+        known = self._into.get(target)
+        if known is None:
+            known = frozenset(source for source in self.sources if self.first(source, target) is not None)
+            if known:  # others are any words of requests
+                self._into[target] = known
+        return known
 
     def first(self, source: str, target: str) -> Translator | None:
         """The first model for the two."""
@@ -116,6 +126,7 @@ class RoutingTable:
         # An unloaded model is as good as a loaded one: what is translated how must not depend on the requests before.
         self._ready = Models(model for model in models.values() if model.is_available)
         self._sources_into: dict[str, list[str]] = {}
+        self._pivots: dict[str, dict[str, str]] = {}
 
     def choose(self, model: str | None, source: str, target: str) -> Route:
         """The route from `source` to `target`; with `model`, a name, that model or none. Ready and unloaded models are
@@ -144,10 +155,15 @@ class RoutingTable:
 
     def pivots(self, source: str) -> dict[str, str]:
         """Target language -> the language between, of those that `source` is translated into by two models."""
-        direct = self._usable.targets(source)
-        others = {*self.languages[source]}.difference(direct) if len(self.languages[source]) > len(direct) else ()
-        found = {target: self.pivot_language(source, target) for target in sorted(others)}
-        return {target: pivot for target, pivot in found.items() if pivot is not None}
+        known = self._pivots.get(source)
+        if known is None:
+            direct = {*self._usable.targets(source)}
+            routes = {
+                target: self._through_pivot(source, target) for target in self.languages[source] if target not in direct
+            }
+            known = {target: route.pivot_language for target, route in routes.items() if route is not None}
+            self._pivots[source] = known
+        return known
 
     def sources_into(self, target: str) -> list[str]:
         """The languages that are translated, by models that may have failed, into what `target` names (see
@@ -157,7 +173,9 @@ class RoutingTable:
             return []
         if code not in self._sources_into:
             known = self.known_languages
-            self._sources_into[code] = [each for each in known if served_code(code, known[each]) is not None]
+            self._sources_into[code] = [
+                each for each in known if code in known[each] or served_code(code, known[each]) is not None
+            ]
         return self._sources_into[code]
 
     @cached_property
@@ -224,7 +242,8 @@ class RoutingTable:
             return None
         is_direct = self._all.first(source, target) is not None
         for models in (self._ready, self._usable) if is_direct else (self._ready, self._usable, self._all):
-            pivots = [pivot for pivot in models.targets(source) if models.first(pivot, target) is not None]
+            into = models.into(target)
+            pivots = [pivot for pivot in models.targets(source) if pivot in into]
             if pivots:
                 pivot = PREFERRED_PIVOT if PREFERRED_PIVOT in pivots else pivots[0]
                 return TwoModels(self._first_for(source, pivot), self._first_for(pivot, target))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.api.requests.errors import ApiError
+from server.api.serving import routing
 from server.api.serving.model_names import names_of_pairs, pair_named
-from server.api.serving.routing import MOST_PAIRS, RoutingTable
+from server.api.serving.routing import MOST_PAIRS, Models, RoutingTable
 from server.artifact.artifact import Artifact
 from server.artifact.language_tokens import MANY, LanguageTokens
 from server.artifact.manifest import read_manifest
@@ -79,6 +80,9 @@ def test_a_model_of_many_is_routed_as_one_model_for_each_of_its_pairs(
     slow = RoutingTable(make_models([spec for _, spec in parts]), allows_pivot)
     for name in ("languages", "known_languages", "direct_languages", "targets", "listed_pairs"):
         assert getattr(whole, name) == getattr(slow, name)
+    for source in whole.direct_languages:
+        found = {target: whole.pivot_language(source, target) for target in whole.languages[source]}
+        assert whole.pivots(source) == {target: pivot for target, pivot in found.items() if pivot is not None}
     of_part = {f"model-{number}": f"model-{part}" for number, (part, _) in enumerate(parts)}
     for source, target in itertools.product(LANGUAGES, LANGUAGES):
         assert whole.sources_into(target) == slow.sources_into(target)
@@ -110,6 +114,29 @@ def test_lists_of_pairs_are_bounded_and_all_pairs_are_served(make_models: MakeMo
     assert [model.languages for model in routes.choose(None, "qa", "xb").models] == [("qa", "xb")]
     with pytest.raises(ApiError, match="translates between many languages: name two of them, such as en-"):
         pair_named("model-0", models, routes)
+
+
+def test_lists_of_many_languages_are_made_once(make_models: MakeModels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 200 languages a list that searches a code among all, for each of its pairs, takes seconds."""
+    codes = frozenset({"en", *(f"q{letter}" for letter in "abcdefghijklmnopqrst")})
+    one = frozenset({"en"})
+    routes = RoutingTable(make_models([(codes, codes, "ready"), (one, frozenset({"xa"}), "ready")]), True)
+    searched: list[str] = []
+
+    def served_code(code: str, served: Iterable[str]) -> str | None:
+        searched.append(code)
+        return real(code, served)
+
+    real = routing.served_code
+    monkeypatch.setattr(routing, "served_code", served_code)
+    assert {source: routes.pivots(source) for source in sorted(codes)} == {
+        source: {} if source == "en" else {"xa": "en"} for source in sorted(codes)
+    }
+    assert searched == []
+    assert routes.sources_into("qa") == sorted(codes - {"qa"})
+    assert searched == ["qa", "qa"], "once to know the code, and once for the source that is it"
+    monkeypatch.setattr(Models, "first", None)
+    assert routes.pivots("qa") == {"xa": "en"}
 
 
 def test_a_pair_has_its_models_state_and_users(make_models: MakeModels) -> None:
