@@ -8,6 +8,8 @@ import xml.parsers.expat
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
+from server.runtime.checkpoints import checkpoint
+
 ROOTS = {"tbx": frozenset({"martif", "tbx"}), "tmx": frozenset({"tmx"})}
 _ENTRIES = frozenset({"termEntry", "conceptEntry", "tu"})
 _SECTIONS = frozenset({"langSet", "langSec", "tuv"})
@@ -28,9 +30,13 @@ def read_terms(
     reader = _Reader(roots, source, target, keeps_spaces)
     data = text.encode("utf-8", "replace")
     try:
-        for start in range(0, len(data), _CHUNK):
-            reader.feed(data[start : start + _CHUNK])
+        start = 0
+        while start < len(data):
+            checkpoint()
+            end = start + max(_CHUNK, start - reader.position)
+            reader.feed(data[start:end])
             yield from reader.taken()
+            start = end
         reader.end()
     except xml.parsers.expat.ExpatError as error:
         raise MalformedTerms(f"they are no well-formed XML: {error}") from None
@@ -57,6 +63,12 @@ class _Reader:
         """The text of the term that is open."""
         self._num_codes = 0
         self._has_root = False
+
+    @property
+    def position(self) -> int:
+        """Where the tag or comment begins whose end is not read yet. Expat before 2.6 reads it again with every call:
+        calls that double what is read keep the time linear."""
+        return max(0, self._parser.CurrentByteIndex)
 
     def feed(self, data: bytes) -> None:
         self._parser.Parse(data, False)

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -118,12 +119,23 @@ def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, said: st
     ],
 )
 def test_files_of_any_shape_are_read_in_time_of_their_length(unit: str) -> None:
+    check_time(lambda times: "<tmx>" + unit * times + "</tmx>", 1_000)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"), [("<tmx a='", "'/>"), ("<tmx><!--", "--></tmx>"), ("<tmx><seg>", "</seg></tmx>")]
+)
+def test_long_tokens_are_read_in_time_of_their_length(begin: str, end: str) -> None:
+    check_time(lambda times: begin + "x" * times + end, 2**19)
+
+
+def check_time(written: Callable[[int], str], few: int) -> None:
     def seconds(times: int) -> float:
-        data = ("<tmx>" + unit * times + "</tmx>").encode()
+        data = written(times).encode()
         started = time.process_time()
         with contextlib.suppress(MalformedFile):
             read_pairs(data, "tmx", "en", "de")
         return time.process_time() - started
 
-    few, many = min(seconds(1_000) for _ in range(3)), min(seconds(16_000) for _ in range(3))
-    assert many < 64 * few + 0.05
+    short, long = min(seconds(few) for _ in range(3)), min(seconds(16 * few) for _ in range(3))
+    assert long < 64 * short + 0.05
