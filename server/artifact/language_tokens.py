@@ -32,9 +32,11 @@ class LanguageTokens:
 
     @property
     def first_pair(self) -> tuple[str, str]:
-        """The languages of examples: English into another, where there is English."""
-        source = "en" if "en" in self.sources else next(iter(self.sources))
-        return source, next(target for target in self.targets if target != source)
+        """The languages of examples: English into another, where English is translated."""
+        sources = sorted(self.sources, key=lambda code: code != "en")
+        return next(
+            (source, target) for source in sources for target in self.targets if self.translates(source, target)
+        )
 
 
 def parse_languages(values: dict[str, Any]) -> LanguageTokens:
