@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from server.api.requests.errors import ApiError
 from server.api.serving.language_codes import LONGEST_CODE, served_code
 from server.api.serving.routing import RoutingTable
+from server.artifact.language_tokens import MANY
 from server.settings import nearest
 from server.translation.translator import Translator
 
@@ -27,7 +28,7 @@ class NamedPair:
 def pair_named(name: str, models: Mapping[str, Translator], routes: RoutingTable) -> NamedPair:
     """The languages that a model's name stands for. Raises ApiError (404)."""
     if name in models:
-        if models[name].artifact.manifest.languages is not None:
+        if MANY in models[name].languages:
             example = "-".join(models[name].artifact.manifest.first_pair)
             message = f"model '{name}' translates between many languages: name two of them, such as {example}"
             raise ApiError("invalid_value", message, "model")

@@ -139,6 +139,22 @@ def test_lists_of_many_languages_are_made_once(make_models: MakeModels, monkeypa
     assert routes.pivots("qa") == {"xa": "en"}
 
 
+def test_a_model_of_which_one_pair_was_kept_is_named_for_it(make_models: MakeModels) -> None:
+    both = frozenset({"de", "en"})
+    [model] = make_models([(both, both, "ready")]).values()
+    manifest = dataclasses.replace(
+        model.artifact.manifest,
+        source_language="en",
+        target_language="de",
+        languages=LanguageTokens({"en": (4,)}, {"de": (5,)}, starts_target=True),
+    )
+    models = {model.name: Translator(Artifact(model.artifact.folder, manifest), None, model.settings, model.metrics)}
+    routes = RoutingTable(models, True)
+    named = pair_named(model.name, models, routes)
+    assert (named.source, named.target, named.model) == ("en", "de", model.name)
+    assert [route.languages for route in routes.choose(named.model, "en", "de").models] == [("en", "de")]
+
+
 def test_a_pair_has_its_models_state_and_users(make_models: MakeModels) -> None:
     models = make_models([(frozenset({"de", "en"}), frozenset({"fr", "en"}), "unloaded")])
     [model] = models.values()
