@@ -9,6 +9,7 @@ import pytest
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
+from server.translation_memory import entries as entries_module
 from server.translation_memory import service as service_module
 from server.translation_memory.entries import Entry, Origin
 from server.translation_memory.index import MemoryIndex
@@ -165,7 +166,7 @@ def test_long_targets_of_many_sources_are_written_in_portions(
         made.append(pair)
         return real(pair, origin, created)
 
-    real = service_module.encoded
+    real = entries_module.encoded
     monkeypatch.setattr(service_module, "encoded", encoded)
 
     async def scenario() -> None:
@@ -185,7 +186,7 @@ def test_entries_are_read_beside_the_event_loop(store: ContextStore, monkeypatch
         threads.append(threading.current_thread())
         return real(name, number, body)
 
-    real = service_module.decoded
+    real = entries_module.decoded
     monkeypatch.setattr(service_module, "decoded", decoded)
 
     async def scenario() -> None:

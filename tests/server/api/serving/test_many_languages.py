@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.api.requests.errors import ApiError
-from server.api.serving import routing
+from server.api.serving import language_codes, routing
 from server.api.serving.model_names import names_of_pairs, pair_named
 from server.api.serving.routing import MOST_PAIRS, Models, RoutingTable
 from server.artifact.artifact import Artifact
@@ -127,7 +127,7 @@ def test_lists_of_many_languages_are_made_once(make_models: MakeModels, monkeypa
         searched.append(code)
         return real(code, served)
 
-    real = routing.served_code
+    real = language_codes.served_code
     monkeypatch.setattr(routing, "served_code", served_code)
     assert {source: routes.pivots(source) for source in sorted(codes)} == {
         source: {} if source == "en" else {"xa": "en"} for source in sorted(codes)
