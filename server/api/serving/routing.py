@@ -14,7 +14,7 @@ PREFERRED_PIVOT = "en"
 """The language between two models, where several are possible."""
 
 MOST_PAIRS = 2000
-"""Pairs in lists for clients; of more, as many languages have, only those of PREFERRED_PIVOT are listed."""
+"""Pairs in lists for clients; of more, as many languages have, only some are listed."""
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,12 @@ class RoutingTable:
 
     @cached_property
     def listed_pairs(self) -> list[tuple[str, str]]:
-        """The pairs of `languages`, for clients that read pairs; of more than MOST_PAIRS, those of PREFERRED_PIVOT."""
-        served = self.languages
-        is_short = sum(map(len, served.values())) <= MOST_PAIRS
-        return [
-            (source, target)
-            for source, targets in served.items()
-            for target in targets
-            if is_short or PREFERRED_PIVOT in (source, target)
-        ]
+        """The pairs of `languages`, for clients that read pairs; of more than MOST_PAIRS, those of PREFERRED_PIVOT, or
+        the first where it is not served."""
+        pairs = [(source, target) for source, targets in self.languages.items() for target in targets]
+        if len(pairs) <= MOST_PAIRS:
+            return pairs
+        return [pair for pair in pairs if PREFERRED_PIVOT in pair] or pairs[:MOST_PAIRS]
 
     def closest_language(self, code: str) -> str:
         """The source or target language that `code` names (see `served_code`); `code` itself where none is."""

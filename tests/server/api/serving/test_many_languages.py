@@ -106,6 +106,12 @@ def test_lists_of_pairs_are_bounded_and_all_pairs_are_served(make_models: MakeMo
     routes = RoutingTable(models, True)
     assert sum(map(len, routes.languages.values())) == len(codes) * (len(codes) - 1)
     assert {frozenset(pair) for pair in routes.listed_pairs} == {frozenset({"en", code}) for code in codes - {"en"}}
+    others = codes - {"en"}
+    without = RoutingTable(make_models([(others, others, "ready")]), True)
+    assert (
+        without.listed_pairs
+        == [(source, target) for source in sorted(others) for target in sorted(others - {source})][:MOST_PAIRS]
+    )
     names = names_of_pairs(models, routes)
     assert len(names) == 1 + 2 * (len(codes) - 1) + len(codes)
     assert "qa-xb" not in names
