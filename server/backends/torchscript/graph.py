@@ -47,13 +47,17 @@ class PlainGraph:
 
 def move_weights(module: Any, device: torch.device, dtype: torch.dtype) -> None:
     """`module.to`, for every kind of device; weights that are the same stay the same."""
-    moved: dict[int, Tensor] = {}
+    moved: dict[tuple[object, ...], Tensor] = {}
     for part in module.modules():
-        for name, tensor in [*part.named_parameters(recurse=False), *part.named_buffers(recurse=False)]:
-            if tensor.data_ptr() not in moved:
+        parameters, buffers = (
+            named(recurse=False, remove_duplicate=False) for named in (part.named_parameters, part.named_buffers)
+        )
+        for name, tensor in [*parameters, *buffers]:
+            same = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)  # a view begins where its whole may
+            if same not in moved:
                 kind = dtype if tensor.is_floating_point() else tensor.dtype
-                moved[tensor.data_ptr()] = tensor.detach().to(device, kind)
-            part._c.setattr(name, moved[tensor.data_ptr()])
+                moved[same] = tensor.detach().to(device, kind)
+            part._c.setattr(name, moved[same])
 
 
 def move_constants(module: Any, device: torch.device) -> None:

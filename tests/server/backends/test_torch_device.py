@@ -18,7 +18,7 @@ from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU, check_precision, find_device
-from server.backends.torchscript.graph import load_graph
+from server.backends.torchscript.graph import load_graph, move_weights
 from server.backends.torchscript.memory import Place, TorchMemory
 from server.backends.torchscript.step import DeviceStep
 from server.engine.request import SearchOptions, SentenceRequest
@@ -162,3 +162,28 @@ def test_sentences_move_before_their_first_step(tiny_artifact: Path, device: str
         backend.bind(state)()
     np.testing.assert_array_equal(moved.candidates.token, direct.candidates.token)
     np.testing.assert_array_equal(moved.candidates.score, direct.candidates.score)
+
+
+class Overlapping(torch.nn.Module):
+    """Buffers that begin at the same place: a whole, its first half, the whole again, and two without any value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        whole = torch.arange(4.0)
+        for name, tensor in (("whole", whole), ("first_half", whole[:2]), ("again", whole)):
+            self.register_buffer(name, tensor)
+        self.register_buffer("none", torch.zeros(0))
+        self.register_buffer("no_ids", torch.zeros((2, 0), dtype=torch.int64))
+
+    def forward(self) -> list[torch.Tensor]:
+        return [self.whole, self.first_half, self.again, self.none, self.no_ids]  # type: ignore[list-item]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_weights_that_begin_at_the_same_place_keep_their_shapes() -> None:
+    module = torch.jit.script(Overlapping())
+    move_weights(module, torch.device("cpu"), torch.float16)
+    whole, half, again, none, no_ids = module()
+    assert (whole.tolist(), half.tolist(), none.shape) == ([0, 1, 2, 3], [0, 1], (0,))
+    assert (whole.dtype, half.dtype, no_ids.dtype, no_ids.shape) == (torch.float16, torch.float16, torch.int64, (2, 0))
+    assert again.data_ptr() == whole.data_ptr(), "weights that are the same stay the same"
