@@ -180,7 +180,8 @@ def test_file_routes_are_tried_once() -> None:
         for path, methods in create_app(Settings()).openapi()["paths"].items()
         if [*methods.get("post", {}).get("requestBody", {}).get("content", {})] == ["multipart/form-data"]
     ]
-    assert {"/v1/files", "/translate_file", "/v2/document"} == set(takes_files)
+    imports = "/v1/translation_memories/{memory_id}/import"
+    assert {"/v1/files", "/translate_file", "/v2/document", imports} == set(takes_files)
     for path in takes_files:
         assert re.findall(r"proxy_next_upstream [^;]*;", location_of(path)) == ["proxy_next_upstream off;"], path
     assert "non_idempotent" in location_of("/v1/translate")

@@ -38,6 +38,7 @@ async def load_on_demand() -> None:
 SERVING = SimpleNamespace(
     name=FIRST.model, fingerprint=FIRST.fingerprint, users=RefCount(), is_available=True,
     check_available=lambda: None, load_on_demand=load_on_demand,
+    artifact=SimpleNamespace(manifest=SimpleNamespace(languages=None)),
 )  # fmt: skip
 TRANSLATORS = {FIRST.model: cast(Translator, SERVING)}
 """Of the models that are claimed; nothing is translated here."""
@@ -242,6 +243,7 @@ async def load_on_demand():
 served = SimpleNamespace(
     name="tiny", fingerprint="f00d", users=RefCount(), is_available=True, check_available=lambda: None,
     load_on_demand=load_on_demand,
+    artifact=SimpleNamespace(manifest=SimpleNamespace(languages=None)),
 )
 
 async def die(*_, **__):
