@@ -201,8 +201,8 @@ class Settings:
     max_translation_memories_bytes: int = setting(268_435_456, "bytes of all translation memories", at_least=1)
     suggestions: Literal["on", "off"] = setting(
         "on",
-        "on: suggestions of clients of LibreTranslate's API are kept, in translation memories of their API keys (one for "
-        "all without keys)",
+        "on: suggestions of clients of LibreTranslate's API are kept, in translation memories of their API keys (one "
+        "for all without keys)",
     )
     max_files: int = setting(128, "files of one API key that are being translated or wait to be fetched", at_least=1)
     max_files_bytes: int = setting(
