@@ -6,11 +6,12 @@ likeness of two texts is the normalised indel similarity of their characters, 2 
 """
 
 import threading
-from collections import defaultdict
+from array import array
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import islice
 from operator import itemgetter
+from zlib import crc32
 
 from rapidfuzz.distance import LCSseq
 
@@ -22,8 +23,11 @@ VISITS_PER_CHAR = 32
 LEAST_VISITS, MOST_VISITS = 256, 20_000
 CANDIDATES = 64
 """Entries that are compared with a text."""
-WORD_BYTES, NEW_WORD_BYTES, ENTRY_BYTES = 24, 240, 400
-"""Memory of a word of one entry, of a word that no entry before has, and of an entry beside its characters."""
+BUCKETS = 2**18
+"""Of words: two words of one bucket are one word to a search, which then compares more. So made-up words, of which a
+file may have millions, take little memory."""
+WORD_BYTES, BUCKET_BYTES, ENTRY_BYTES = 5, 240, 400
+"""Memory of a word of one entry, of a bucket, and of an entry beside its characters."""
 
 
 class MemoryIndex:
@@ -40,8 +44,8 @@ class MemoryIndex:
         self._normal: list[str] = []
         """Normalised sources; "" where an entry was removed."""
         self._pairs: list[Pair] = []
-        self._by_word: defaultdict[str, list[int]] = defaultdict(list)
-        """The places of the sources that have a word, ascending."""
+        self._buckets: dict[int, array[int]] = {}
+        """The places of the sources that have a word of a bucket, ascending."""
 
     def __len__(self) -> int:
         return len(self._places)
@@ -62,15 +66,15 @@ class MemoryIndex:
                     self.num_bytes += 2 * (len(pair.target) - len(self._pairs[place].target))
                     self._pairs[place] = pair
                     continue
-                words, known = words_of(normal), len(self._by_word)
+                buckets, known = _buckets_of(normal), len(self._buckets)
                 self._places[name] = place = len(self._pairs)
                 self._normal.append(normal)
                 self._longest = max(self._longest, len(normal))
                 self._pairs.append(pair)
-                for word in words:
-                    self._by_word[word].append(place)
-                self.num_bytes += ENTRY_BYTES + 2 * len(pair.source + pair.target) + WORD_BYTES * len(words)
-                self.num_bytes += NEW_WORD_BYTES * (len(self._by_word) - known)
+                for bucket in buckets:
+                    self._buckets.setdefault(bucket, array("I")).append(place)
+                self.num_bytes += ENTRY_BYTES + 2 * len(pair.source + pair.target) + WORD_BYTES * len(buckets)
+                self.num_bytes += BUCKET_BYTES * (len(self._buckets) - known)
 
     def remove(self, name: str) -> None:
         """Remove the pair with this entry id, if there is one."""
@@ -91,9 +95,9 @@ class MemoryIndex:
         ones, the first that was added. A pair that shares no word with the text is not found, and neither may one be
         that shares frequent words only."""
         normal = normalized(text)
-        words = words_of(normal)
+        buckets = _buckets_of(normal)
         with self._lock:
-            candidates = self._candidates(normal, words, threshold)
+            candidates = self._candidates(normal, buckets, threshold)
             compared = [(place, self._normal[place], self._pairs[place]) for place in candidates]
         found: list[tuple[int, int, Pair]] = []
         for place, source, pair in compared:
@@ -103,7 +107,7 @@ class MemoryIndex:
         found.sort(key=lambda item: item[:2])
         return [Found(pair, -alike) for alike, _, pair in found[:most]]
 
-    def _candidates(self, normal: str, words: Iterable[str], threshold: int) -> Sequence[int]:
+    def _candidates(self, normal: str, buckets: Iterable[int], threshold: int) -> Sequence[int]:
         """Places of up to CANDIDATES entries, those with the most words of the text first, then those of the nearest
         length."""
         shortest, longest = lengths_of(len(normal), threshold)
@@ -111,7 +115,7 @@ class MemoryIndex:
             return ()
         left = min(max(LEAST_VISITS, VISITS_PER_CHAR * len(normal)), MOST_VISITS)
         shared: dict[int, int] = {}
-        for places in sorted((self._by_word[word] for word in words if word in self._by_word), key=len):
+        for places in sorted((self._buckets[bucket] for bucket in buckets if bucket in self._buckets), key=len):
             for place in islice(reversed(places), left):
                 if self._normal[place] and shortest <= len(self._normal[place]) <= longest:
                     shared[place] = shared.get(place, 0) + 1
@@ -125,6 +129,11 @@ class MemoryIndex:
         if len(shared) > 4 * CANDIDATES:  # a rank takes longer than a number
             shared = dict(nlargest(4 * CANDIDATES, shared.items(), key=itemgetter(1)))
         return sorted(shared, key=rank)[:CANDIDATES]
+
+
+def _buckets_of(normal: str) -> set[int]:
+    """The buckets of a normalised source's words."""
+    return {crc32(word.encode("utf-8", "surrogatepass")) % BUCKETS for word in words_of(normal)}
 
 
 def likeness(first: str, second: str, threshold: int = 0) -> int:

@@ -172,3 +172,19 @@ def test_the_estimate_of_memory_is_no_less_than_it_takes(words: Callable[[int], 
     finally:
         tracemalloc.stop()
     assert taken < index.num_bytes < 4 * taken
+
+
+def test_made_up_words_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the buckets, whose number is bounded, a word takes less than the characters that it is made of."""
+    monkeypatch.setattr(index_module, "BUCKETS", 2**8)
+    pairs = [Pair(" ".join(f"{entry:x}q{word:x}" for word in range(200)), "x") for entry in range(300)]
+    characters = sum(len(pair.source) for pair in pairs)
+    tracemalloc.start()
+    try:
+        index = MemoryIndex()
+        index.add(pairs)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 3 * characters
+    assert [found.likeness for found in index.near(pairs[7].source + "!", 90, 1)] == [99]
