@@ -36,7 +36,7 @@ def checked(source: str, target: str) -> Pair:
         if not text.strip():
             raise RefusedPair(f"its {name} is empty")
         if len(text) > MOST_CHARS:
-            raise RefusedPair(f"its {name} has {len(text)} characters, at most {MOST_CHARS} are kept")
+            raise RefusedPair(f"its {name} has too many characters, at most {MOST_CHARS} are kept")
         if _CONTROL.search(text):
             raise RefusedPair(f"its {name} has a control character or half a surrogate pair")
     return Pair(source.strip(), target.strip())

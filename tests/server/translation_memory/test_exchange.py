@@ -61,12 +61,14 @@ def test_entries_are_kept_as_they_are(pairs: list[Pair]) -> None:
 
 
 def test_what_cannot_be_kept_is_counted() -> None:
-    text = f"a,b\n , x\n{'a' * (MOST_CHARS + 1)},b\nc\x01,d\n,\n\ne,f\n"
+    """By few reasons, whatever the sizes."""
+    long = "".join(f"{'a' * (MOST_CHARS + number)},b\n" for number in (1, 2))
+    text = f"a,b\n , x\n{long}c\x01,d\n,\n\ne,f\n"
     read = read_pairs(text.encode(), "csv", "en", "de")
     assert read.pairs == [Pair("a", "b"), Pair("e", "f")]
     assert read.refused == {
         "its source is empty": 1,
-        f"its source has {MOST_CHARS + 1} characters, at most {MOST_CHARS} are kept": 1,
+        f"its source has too many characters, at most {MOST_CHARS} are kept": 2,
         "its source has a control character or half a surrogate pair": 1,
     }
 
