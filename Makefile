@@ -16,7 +16,7 @@ help:  ## list the targets
 serve: $(VENV)/.serve  ## install and serve on http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/ringmt serve --port $(PORT)
 
-# With bytecode: several hundred processes import the same modules.
+# With bytecode: every process that a test starts imports the same modules.
 test: $(VENV)/.dev  ## install and run the tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 

@@ -16,7 +16,7 @@ RECIPES = Path(__file__).parent.parent / "recipes"
 ROWS = "-rows.yaml"
 LIKE = "like"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser where PyYAML has it: the same values in a tenth of the time."""
+"""libyaml's parser where PyYAML has it: the same values, five to eight times as fast."""
 
 
 @dataclass(frozen=True)

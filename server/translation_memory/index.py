@@ -56,17 +56,17 @@ class MemoryIndex:
         return len(self._pairs) > 2 * len(self._places) + 16
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Add pairs; one replaces that of the same normalised source."""
+        """Add pairs; one replaces an earlier one of the same normalised source."""
         normals = [(pair, normalized(pair.source)) for pair in pairs]
-        prepared = [(pair, normal, entry_id(normal)) for pair, normal in normals]
+        prepared = [(pair, normal, entry_id(normal), _buckets_of(normal)) for pair, normal in normals]
         with self._lock:
-            for pair, normal, name in prepared:
+            for pair, normal, name, buckets in prepared:
                 place = self._places.get(name)
                 if place is not None:
                     self.num_bytes += 2 * (len(pair.target) - len(self._pairs[place].target))
                     self._pairs[place] = pair
                     continue
-                buckets, known = _buckets_of(normal), len(self._buckets)
+                known = len(self._buckets)
                 self._places[name] = place = len(self._pairs)
                 self._normal.append(normal)
                 self._longest = max(self._longest, len(normal))
@@ -92,8 +92,8 @@ class MemoryIndex:
 
     def near(self, text: str, threshold: int, most: int) -> list[Found]:
         """Up to `most` pairs of a likeness of `threshold` percent or more, the most similar first; of equally similar
-        ones, the first that was added. A pair that shares no word with the text is not found, and neither may one be
-        that shares frequent words only."""
+        ones, the first that was added. A pair that shares no word with the text is not looked for, and neither may one
+        be that shares frequent words only."""
         normal = normalized(text)
         buckets = _buckets_of(normal)
         with self._lock:

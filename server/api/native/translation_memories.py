@@ -35,7 +35,7 @@ from server.translation_memory.service import TranslationMemory
 PATH = "/v1/translation_memories"
 MEMORY = PATH + "/{memory_id}"
 ENTRIES = MEMORY + "/entries"
-FORMATS = get_args(FileFormat)
+FORMATS: tuple[FileFormat, ...] = get_args(FileFormat)
 MISSING: Mapping[ErrorType, str] = {"not_found": "There is no such translation memory, or entry."}
 READ_ERRORS = documented(*ADMISSION, "not_found", meanings=MISSING)
 WRITE_ERRORS = documented(*ADMISSION, *BODY, "not_found", meanings=MISSING)
@@ -162,7 +162,7 @@ def _format_of(name: str | None) -> FileFormat:
     suffix = PurePath(name or "").suffix.lower().removeprefix(".")
     for written in FORMATS:
         if suffix == written:
-            return written  # type: ignore[no-any-return]
+            return written
     raise ApiError("unsupported_media_type", f"the file's name must end with {', .'.join(('', *FORMATS))[2:]}", "file")
 
 

@@ -1,25 +1,17 @@
 """Glossaries in every kind of store; memory is the slow, plain twin of the others."""
 
-import tempfile
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 import redis
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import invariant, rule
 
 from server.stores.glossaries import GlossariesFull, GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
 from server.stores.interface import ContextStore, StoreError
-from server.stores.memory import MemoryStore
 from server.stores.open_store import open_store
-from server.stores.redis import RedisStore
-from server.stores.sqlite import SqliteStore
-from tests.server.redis_server import flush
+from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 
 MANY = GlossaryLimits(100, 1000)
 OWNERS = st.sampled_from(["", "shop", "desk"])
@@ -28,39 +20,24 @@ BODIES = st.sampled_from(["", "1", "22", "333", '{"x": "\\u00e4"}'])
 LIMITS = st.builds(GlossaryLimits, st.integers(1, 3), st.integers(0, 6))
 
 
-class Stores(RuleBasedStateMachine):
-    redis_port: int
-    agreed: ClassVar[list[Any]]
+class Stores(AgreeingStores):
+    errors = (GlossariesFull, GlossaryChanged, UnknownGlossary)
 
     def __init__(self) -> None:
         super().__init__()
-        flush(self.redis_port)
-        self.folder = tempfile.TemporaryDirectory()
         self.bodies: dict[tuple[int, str, str, str], str] = {}
         """By store, owner, id and version."""
-        self.stores: list[ContextStore] = [
-            MemoryStore(),
-            SqliteStore(Path(self.folder.name) / "documents.db"),
-            RedisStore("127.0.0.1", self.redis_port),
-        ]
 
-    def teardown(self) -> None:
-        for store in self.stores:
-            store.close()
-        self.folder.cleanup()
-
-    def all_agree(self, call: Callable[[GlossaryStore], Any]) -> None:
-        outcomes = [_outcome(call, store.glossaries) for store in self.stores]
-        assert outcomes[0] == outcomes[1] == outcomes[2]
-        self.agreed.append(outcomes[0])
+    def part(self, store: ContextStore) -> GlossaryStore:
+        return store.glossaries
 
     def check_version(self, owner: str, name: str) -> None:
         """A version is of one body: it changes with the body, and not without a write."""
         for index, store in enumerate(self.stores):
-            kept = _outcome(lambda store: store.get(owner, name), store.glossaries)
-            version = _outcome(lambda store: store.version(owner, name), store.glossaries)
+            kept = self.outcome(lambda store: store.get(owner, name), store)
+            version = self.outcome(lambda store: store.version(owner, name), store)
             if isinstance(kept, str):
-                assert version == _outcome(lambda store: store.version(owner, name), store.glossaries)
+                assert version == self.outcome(lambda store: store.version(owner, name), store)
                 assert self.bodies.setdefault((index, owner, name, version), kept) == kept
             else:
                 assert version == kept
@@ -114,21 +91,8 @@ class Stores(RuleBasedStateMachine):
             self.all_agree(lambda store, owner=owner: dict(store.of_owner(owner)))  # type: ignore[misc]
 
 
-def _outcome(call: Callable[[GlossaryStore], Any], store: GlossaryStore) -> Any:
-    try:
-        return call(store)
-    except (GlossariesFull, GlossaryChanged, UnknownGlossary) as error:
-        return type(error), str(error)
-
-
 def test_all_stores_agree(redis_port: int) -> None:
-    agreed: list[Any] = []
-    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
-    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    run_state_machine_as_test(
-        machine,
-        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
-    )
+    agreed = all_outcomes(Stores, redis_port, 25)
     errors = {item[0] for item in agreed if isinstance(item, tuple)}
     assert errors == {GlossariesFull, GlossaryChanged, UnknownGlossary}
     assert any(isinstance(item, dict) and len(item) > 1 for item in agreed)

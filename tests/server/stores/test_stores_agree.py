@@ -1,25 +1,17 @@
 """The same random operations on all three stores have the same results: memory is the slow, plain twin."""
 
 import dataclasses
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule
 
-from server.stores.interface import FIRST_CHANGE, ChangePlace, Conflict, ContextStore, Cursor, UnknownDocument
+from server.stores.interface import FIRST_CHANGE, ChangePlace, Conflict, Cursor, UnknownDocument
 from server.stores.limits import DocumentLimits, StoreFull, TooLargeToKeep
-from server.stores.memory import MemoryStore
 from server.stores.records import Document, Sentence
-from server.stores.redis import RedisStore
-from server.stores.sqlite import SqliteStore
 from server.telemetry.labels import DOCUMENT_STATES, DocumentState
 from tests.server.documents.some import document, sentence
-from tests.server.redis_server import flush
+from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 
 KEPT = ("a", "b", "c", "d", "e")
 NAMES = st.sampled_from([*KEPT, "no such", ""])
@@ -36,32 +28,8 @@ BYTES = st.none() | st.integers(500, 4000)
 LIMITS = st.builds(DocumentLimits, FEW, FEW, BYTES, FEW, BYTES)
 
 
-class Stores(RuleBasedStateMachine):
-    redis_port: int
-    agreed: ClassVar[list[Any]] = []
-    """Results and errors that all stores had."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        flush(self.redis_port)
-        self.folder = tempfile.TemporaryDirectory()
-        self.stores: list[ContextStore] = [
-            MemoryStore(),
-            SqliteStore(Path(self.folder.name) / "documents.db"),
-            RedisStore("127.0.0.1", self.redis_port),
-        ]
-
-    def teardown(self) -> None:
-        for store in self.stores:
-            store.close()
-        self.folder.cleanup()
-
-    def all_agree(self, call: Callable[[ContextStore], Any]) -> Any:
-        """Call every store; compare results, or the kind of error and its message."""
-        outcomes = [_outcome(call, store) for store in self.stores]
-        assert outcomes[0] == outcomes[1] == outcomes[2]
-        self.agreed.append(outcomes[0])
-        return outcomes[0]
+class Stores(AgreeingStores):
+    errors = (Conflict, StoreFull, TooLargeToKeep, UnknownDocument, ValueError)
 
     @initialize()
     def refuse_when_full(self) -> None:
@@ -104,7 +72,7 @@ class Stores(RuleBasedStateMachine):
         rises: int,
         limits: DocumentLimits,
     ) -> None:
-        current = _outcome(lambda store: store.document(name), self.stores[0])
+        current = self.outcome(lambda store: store.document(name), self.stores[0])
         base = current if isinstance(current, Document) else document(name)
         changed = dataclasses.replace(
             base, state=state, touched=touched, version=base.version + rises, num_sentences=base.num_sentences + grows
@@ -114,7 +82,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(name=NAMES, limits=LIMITS, length=st.integers(0, 2000))
     def append(self, name: str, limits: DocumentLimits, length: int) -> None:
-        current = _outcome(lambda store: store.document(name), self.stores[0])
+        current = self.outcome(lambda store: store.document(name), self.stores[0])
         if isinstance(current, Document):
             at = current.num_sentences
             longer = dataclasses.replace(current, version=current.version + 1, num_sentences=at + 1)
@@ -170,7 +138,7 @@ class Stores(RuleBasedStateMachine):
         self.all_agree(lambda store: store.count())
         for name in KEPT:
             self._same_document(name)
-        results = [_outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
+        results = [self.outcome(lambda store, name=name: store.document(name), self.stores[0]) for name in KEPT]  # type: ignore[misc]
         kept = sorted(
             (kept for kept in results if isinstance(kept, Document)), key=lambda kept: (kept.created, kept.id)
         )
@@ -182,21 +150,8 @@ class Stores(RuleBasedStateMachine):
         self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
 
 
-def _outcome(call: Callable[[ContextStore], Any], store: ContextStore) -> Any:
-    try:
-        return call(store)
-    except (Conflict, StoreFull, TooLargeToKeep, UnknownDocument, ValueError) as error:
-        return type(error), str(error), getattr(error, "frees_at", None)
-
-
 def test_all_stores_agree(redis_port: int) -> None:
-    agreed: list[Any] = []
-    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
-    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    run_state_machine_as_test(
-        machine,
-        settings=settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=checks),
-    )
+    agreed = all_outcomes(Stores, redis_port, 100)
     errors = {
         outcome[0] for outcome in agreed if isinstance(outcome, tuple) and outcome and isinstance(outcome[0], type)
     }

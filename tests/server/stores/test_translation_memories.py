@@ -1,23 +1,18 @@
 """Translation memories in every kind of store; memory is the slow, plain twin of the others."""
 
-import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import redis
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule
 
 from server.stores.interface import ContextStore, StoreError
-from server.stores.memory import MemoryStore
 from server.stores.open_store import open_store
-from server.stores.redis import RedisStore
-from server.stores.sqlite import SqliteStore
 from server.stores.translation_memories import (
     MOST_WRITTEN,
     KeptEntry,
@@ -29,7 +24,7 @@ from server.stores.translation_memories import (
     UnknownEntry,
     UnknownMemory,
 )
-from tests.server.redis_server import flush
+from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 from tests.server.stores.test_growth import MAX_GROWTH, CountedSqlite
 
 MANY = MemoryLimits(100, 10_000, 10**7, 10**8)
@@ -45,32 +40,16 @@ LIMITS = st.just(MANY) | st.builds(
 ERRORS = (MemoriesFull, MemoryTaken, UnknownMemory, UnknownEntry)
 
 
-class Stores(RuleBasedStateMachine):
-    redis_port: int
-    agreed: ClassVar[list[Any]]
+class Stores(AgreeingStores):
+    errors = ERRORS
 
     def __init__(self) -> None:
         super().__init__()
-        flush(self.redis_port)
-        self.folder = tempfile.TemporaryDirectory()
         self.seen: dict[tuple[int, str, str, str], dict[str, KeptEntry]] = {}
         """By store, owner, memory and generation: entries as they were read."""
-        self.stores: list[ContextStore] = [
-            MemoryStore(),
-            SqliteStore(Path(self.folder.name) / "documents.db"),
-            RedisStore("127.0.0.1", self.redis_port),
-        ]
 
-    def teardown(self) -> None:
-        for store in self.stores:
-            store.close()
-        self.folder.cleanup()
-
-    def all_agree(self, call: Callable[[TranslationMemoryStore], Any]) -> Any:
-        outcomes = [_outcome(call, store.translation_memories) for store in self.stores]
-        assert outcomes[0] == outcomes[1] == outcomes[2]
-        self.agreed.append(outcomes[0])
-        return outcomes[0]
+    def part(self, store: ContextStore) -> TranslationMemoryStore:
+        return store.translation_memories
 
     @initialize(owner=OWNERS, name=IDS, entries=ENTRIES)
     def begin(self, owner: str, name: str, entries: dict[str, str]) -> None:
@@ -107,7 +86,7 @@ class Stores(RuleBasedStateMachine):
         """Within a generation, what was read before and the later writes are all entries."""
         for at, kind in enumerate(self.stores):
             store = kind.translation_memories
-            kept = _outcome(lambda store: store.find(owner, name), store)
+            kept = self.outcome(lambda store: store.find(owner, name), kind)
             if isinstance(kept, KeptMemory):
                 known = self.seen.setdefault((at, owner, name, kept.generation), {})
                 last = max((entry.number for entry in known.values()), default=0)
@@ -139,13 +118,6 @@ class Stores(RuleBasedStateMachine):
             assert [int(value or 0) for value in client.hmget("ringmt:memories_kept", "entries", "size")] == totals
 
 
-def _outcome(call: Callable[[TranslationMemoryStore], Any], store: TranslationMemoryStore) -> Any:
-    try:
-        return call(store)
-    except ERRORS as error:
-        return type(error), str(error)
-
-
 def _shown(memories: Any) -> dict[str, tuple[str, int, int, int]]:
     """Generations are random."""
     return {
@@ -154,13 +126,7 @@ def _shown(memories: Any) -> dict[str, tuple[str, int, int, int]]:
 
 
 def test_all_stores_agree(redis_port: int) -> None:
-    agreed: list[Any] = []
-    machine = type("StoresOnPort", (Stores,), {"redis_port": redis_port, "agreed": agreed})
-    checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    run_state_machine_as_test(
-        machine,
-        settings=settings(max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=checks),
-    )
+    agreed = all_outcomes(Stores, redis_port, 25)
     assert {item[0] for item in agreed if isinstance(item, tuple)} == set(ERRORS)
     assert any(isinstance(item, list) and len(item) > 1 for item in agreed)
 

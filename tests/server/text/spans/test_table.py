@@ -1,5 +1,9 @@
 """Every row of the table of protected spans."""
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,8 +68,41 @@ def joins(spans: list[tuple[int, int]], place: tuple[int, int]) -> bool:
 
 @given(st.text(st.sampled_from(" aB1.:/{"), max_size=400), st.sampled_from(ROWS), st.integers(1, 100))
 def test_hints_of_a_long_text_are_found_in_its_parts(before: str, row: Row, size: int) -> None:
+    """Each by itself: a text mostly has several."""
+    hint = re.compile(row.hint)
     for example in row.examples:
         text = f"{before}{example} b"
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(table, "_AT_ONCE", size)
-            assert table._has(table._HINT, text) == bool(table._HINT.search(text))
+            assert table._has(hint, text) == bool(hint.search(text))
+
+
+class Searched:
+    """A pattern that notes the characters that each of its searches may look at."""
+
+    def __init__(self, pattern: re.Pattern[str]) -> None:
+        self.pattern, self.sizes = pattern, list[int]()
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        self.sizes.append(len(text))
+        return self.pattern.finditer(text)
+
+    def match(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        self.sizes.append(min(end, len(text)) - start)
+        return self.pattern.match(text, start, end)
+
+    def search(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        self.sizes.append(min(end, len(text)) - start)
+        return self.pattern.search(text, start, end)
+
+
+@pytest.mark.parametrize("unit", [".a", "Good morning. ", "<b.c-d", "a"])
+def test_no_search_looks_at_a_whole_long_text(unit: str) -> None:
+    """It would hold the GIL, and with it all other requests, until it ends."""
+    text = unit * (60_000 // len(unit))
+    spans: Any = Searched(table._PROTECTED)
+    hints: Any = Searched(table._HINT)
+    assert list(table._spans(spans, text)) == [match.span() for match in table._PROTECTED.finditer(text)]
+    assert table._has(hints, text) == bool(table._HINT.search(text))
+    assert max(spans.sizes) <= table._LONGEST
+    assert max(hints.sizes) <= table._AT_ONCE + table._HINT_LENGTH
