@@ -5,10 +5,10 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator
+from typing import TypeVar
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from starlette.routing import Route
 
 from server.api.adapters import registry as adapters
 from server.api.admission.api_route import ApiRoute
@@ -83,6 +83,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     docs.router,
 )
 
+Kind = TypeVar("Kind", bound=APIRoute)
+
 DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENAI, mcp.PATH: MCP}
 """Beginnings of paths -> the form of errors for those that are no route."""
 
@@ -96,6 +98,7 @@ def create_app(settings: Settings) -> FastAPI:
         raise SettingsError(f"root_path, forwarded_allow_ips: {error}") from None
     state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
     app = Application(
+        error_models={route.dialect.model for route in _routes(ApiRoute) if route.include_in_schema},
         title="RingMT",
         version=package_version(),
         description="Neural machine translation.",
@@ -112,9 +115,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(CorsForPaths, starts=(*libretranslate.PATHS, *adapters.FOR_BROWSERS))
     app.add_middleware(ForwardedRequests, proxies=proxies)
     for router in ROUTERS:
-        app.include_router(router)
+        # FastAPI's include_router would build all routes a second time, in the first request.
+        app.router.routes.extend(router.routes)
     _check_access(app)
-    answer_router_errors(app, _routes())
+    answer_router_errors(app, _routes(APIRoute))
     for route in _routes(ApiRoute):
         statuses = (route.status_code or 200, *(int(status) for status in route.responses), CLIENT_GONE)
         state.metrics.start_endpoint(route.path, dict.fromkeys(statuses))
@@ -123,14 +127,13 @@ def create_app(settings: Settings) -> FastAPI:
 
 def _check_access(app: FastAPI) -> None:
     """Raise TypeError for a route without access."""
-    app_routes = [route for route in app.routes if isinstance(route, Route) and route.path != app.openapi_url]
-    for route in (*app_routes, *(route for router in ROUTERS for route in router.routes)):
-        if not hasattr(route, "access"):
-            path = getattr(route, "path", route)
+    for route in app.routes:
+        path = getattr(route, "path", route)
+        if path != app.openapi_url and not hasattr(route, "access"):
             raise TypeError(f"{path} does not say who may use it: route_class=ApiRoute.requiring(SCOPE), or ProbeRoute")
 
 
-def _routes(kind: type[APIRoute] = APIRoute) -> Iterator[APIRoute]:
+def _routes(kind: type[Kind]) -> Iterator[Kind]:
     for router in ROUTERS:
         yield from (route for route in router.routes if isinstance(route, kind))
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from server.engine.queue_budget import Reservation
 from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.translation_cache import TranslationCache
 from server.scheduling.fair_queue import FlowPath
@@ -69,8 +70,8 @@ class CoalescedSearch(SentenceRequest):
                 member.on_partial(ids)
 
 
-Submit = Callable[[Sequence[SentenceRequest]], None]
-"""Queues all sentences or none."""
+Submit = Callable[[Sequence[SentenceRequest], Reservation | None], None]
+"""Queues all sentences or none, with the room that was reserved for them."""
 
 
 class SearchCoalescer:
@@ -91,7 +92,9 @@ class SearchCoalescer:
         self._searches: dict[bytes, CoalescedSearch] = {}
         """Searches that other requests may still join."""
 
-    def submit(self, requests: Sequence[SentenceRequest], submit: Submit) -> None:
+    def submit(
+        self, requests: Sequence[SentenceRequest], submit: Submit, reservation: Reservation | None = None
+    ) -> None:
         """Resolve or queue all sentences, or none. Raises what `submit` raises."""
         cached: list[tuple[SentenceRequest, bytes]] = []
         plain: list[SentenceRequest] = []
@@ -108,7 +111,7 @@ class SearchCoalescer:
                     joining.append((request, search))
                 else:
                     new[key] = self._search(key, [request], submit)
-            submit([*plain, *new.values()])
+            submit([*plain, *new.values()], reservation)
             self._searches |= new
             for search in new.values():
                 self._attach(search)
@@ -201,7 +204,7 @@ class SearchCoalescer:
         again = self._search(search.key, members, submit)
         try:
             with self._lock:
-                submit([again])
+                submit([again], None)
                 self._searches.setdefault(again.key, again)
                 self._attach(again)
         except Exception as error:

@@ -1,12 +1,12 @@
 """The queue of sentences in front of the engine, fair between their owners. Cancelled and expired sentences leave it.
 Knows no tensors."""
 
-import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from server.engine.queue_budget import QueueBudget, Reservation
 from server.engine.request import Overloaded, SentenceRequest, SideTask
 from server.scheduling.caller import WEIGHTS, Caller, Service
 from server.scheduling.fair_queue import FairQueue, FlowPath
@@ -33,15 +33,14 @@ class RequestQueue:
 
     def __init__(self, max_waiting: int, max_tokens: int | None = None) -> None:
         """Limits of a tenant's interactive sentences: `max_waiting` sentences and `max_tokens` source tokens."""
-        self.max_waiting, self.max_tokens = max_waiting, max_tokens
+        self.max_waiting = max_waiting
         self._requests: FairQueue[SentenceRequest] = FairQueue(weights=WEIGHTS)
         self._short: FairQueue[SentenceRequest] = FairQueue()
         self._side_tasks: FairQueue[SideTask[Any]] = FairQueue(weights=WEIGHTS)
         self._count = 0
         """Sentences that wait, each counted once however many flows it is in."""
         self._cost = 0
-        self._sentence_budget = SharedBudget(max_waiting)
-        self._token_budget = SharedBudget(sys.maxsize if max_tokens is None else max_tokens)
+        self._budget = QueueBudget(max_waiting, max_tokens)
         self._side_task_budget = SharedBudget(max_waiting)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -56,24 +55,42 @@ class RequestQueue:
 
     def check_capacity(self, caller: Caller, count: int) -> None:
         """Raise Overloaded if `count` sentences of the caller cannot be queued now."""
-        budget = self._sentence_budget
-        if caller.service is Service.BACKGROUND or budget.fits(caller.tenant, count):
-            return
-        held = budget.held(caller.tenant)
-        others = f", and {budget.total - held} of others" if budget.total > held else ""
-        raise Overloaded(f"{held} sentences wait already{others}, at most {self.max_waiting} may")
+        self._budget.check_sentences(caller, count)
 
-    def put(self, requests: list[SentenceRequest]) -> None:
-        """Queue all of `requests`, which have one caller, or none. Raises Overloaded when they exceed a limit."""
+    def reserve(self, requests: Sequence[SentenceRequest]) -> Reservation:
+        """Room for all of `requests`, which have one caller. Raises Overloaded when they exceed a limit."""
+        reservation = Reservation.of(requests)
+        with self._changed:
+            self._budget.check(reservation)
+            self._budget.acquire(reservation.caller, reservation.sentences, reservation.tokens)
+        return reservation
+
+    def release(self, reservation: Reservation) -> None:
+        """Give back what is left of a reservation."""
+        with self._changed:
+            self._use(reservation, reservation)
+
+    def _use(self, reservation: Reservation, part: Reservation) -> None:
+        """The sentences of this part of a reservation hold their own room from now on, or need none."""
+        sentences, tokens = part.sentences, part.tokens
+        self._budget.release(part.caller, sentences, tokens)
+        reservation.sentences -= sentences
+        reservation.tokens -= tokens
+
+    def put(self, requests: list[SentenceRequest], reservation: Reservation | None = None) -> None:
+        """Queue all of `requests`, which have one caller, or none. Raises Overloaded when they exceed a limit, except
+        for a portion of those that have a `reservation`."""
         if not requests:
             return
-        caller = requests[0].caller
+        needed = Reservation.of(requests)
+        caller = needed.caller
+        is_few = needed.sentences <= MAX_SHORT_SENTENCES and needed.tokens <= MAX_SHORT_TOKENS
+        is_short = is_few and caller.service is Service.INTERACTIVE and reservation is None
         with self._changed:
-            self.check_capacity(caller, len(requests))
-            tokens = sum(len(request.source_ids) for request in requests)
-            self._check_tokens(caller, tokens)
-            is_few = len(requests) <= MAX_SHORT_SENTENCES and tokens <= MAX_SHORT_TOKENS
-            is_short = is_few and caller.service is Service.INTERACTIVE
+            if reservation is None:
+                self._budget.check(needed)
+            else:
+                self._use(reservation, needed)
             now = time.monotonic()
             for request in requests:
                 request.arrival, request.is_short = now, is_short
@@ -84,30 +101,17 @@ class RequestQueue:
                     self._short.put(request, len(request.source_ids), caller.tenant, request)
             self._wake(len(requests))
 
-    def _check_tokens(self, caller: Caller, tokens: int) -> None:
-        """Raise Overloaded if so many source tokens of the caller cannot be queued now."""
-        budget = self._token_budget
-        if caller.service is Service.BACKGROUND or budget.fits(caller.tenant, tokens):
-            return
-        # A request above the limit is queued when no other of its tenant waits; otherwise it never would be.
-        if budget.held(caller.tenant):
-            raise Overloaded(f"{budget.total} source tokens wait already, at most {self.max_tokens} may")
-
     def _add(self, request: SentenceRequest) -> None:
         self._count += 1
         self._cost += len(request.source_ids)
-        if request.caller.service is Service.INTERACTIVE:
-            self._sentence_budget.acquire(request.caller.tenant, 1)
-            self._token_budget.acquire(request.caller.tenant, len(request.source_ids))
+        self._budget.acquire(request.caller, 1, len(request.source_ids))
 
     def _remove(self, request: SentenceRequest) -> None:
         """The sentence waits no longer, in none of its flows."""
         request.is_taken = True
         self._count -= 1
         self._cost -= len(request.source_ids)
-        if request.caller.service is Service.INTERACTIVE:
-            self._sentence_budget.release(request.caller.tenant, 1)
-            self._token_budget.release(request.caller.tenant, len(request.source_ids))
+        self._budget.release(request.caller, 1, len(request.source_ids))
         if request.is_short:
             self._short.remove(request, request.caller.tenant, request)
         if not self._count:  # the remaining entries were taken through other flows

@@ -20,6 +20,7 @@ from server.engine.batches import encoder_batches
 from server.engine.coalescing import SearchCoalescer
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
+from server.engine.queue_budget import Reservation
 from server.engine.request import EngineStopped, ModelUnavailable, SearchOptions, SentenceRequest, SideTask
 from server.engine.scheduler import RequestQueue
 from server.engine.self_test import run_self_test
@@ -126,19 +127,20 @@ class EngineWorker:
         """Queue one sentence. Raises Overloaded or EngineStopped."""
         self.submit_all([request])
 
-    def submit_all(self, requests: Sequence[SentenceRequest]) -> None:
-        """Queue all sentences or none. Raises Overloaded or EngineStopped."""
+    def submit_all(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
+        """Queue all sentences or none; with a `reservation` they are a portion of those that have it. Raises Overloaded
+        or EngineStopped."""
         self._check_accepting()
-        self.queue.put(list(requests))
+        self.queue.put(list(requests), reservation)
         self._track([request.future for request in requests])
 
-    def answer_all(self, requests: Sequence[SentenceRequest]) -> None:
+    def answer_all(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
         """Like `submit_all`, but sentences whose result is cached, or that are being decoded already, are not
         queued."""
         if self._searches is None:
-            self.submit_all(requests)
+            self.submit_all(requests, reservation)
         else:
-            self._searches.submit(requests, self.submit_all)
+            self._searches.submit(requests, self.submit_all, reservation)
 
     def compute_states(
         self,

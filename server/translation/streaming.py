@@ -54,14 +54,14 @@ class TranslationStream:
         stream = cls(translator, planned)
         for index, sentence in enumerate(planned.sentences):
             sentence.on_partial = partial(stream._record, index)
-        stream.submit()
+        await stream.queue()
         return stream
 
-    def submit(self) -> None:
+    async def queue(self) -> None:
         """Queue all sentences or none."""
         for index, sentence in enumerate(self._planned.sentences):
             sentence.future.add_done_callback(partial(self._end, index))
-        self._translator.submit(self._planned.sentences)
+        await self._translator.queue(self._planned.sentences)
 
     @property
     def plans(self) -> tuple[TextPlan, ...]:

@@ -28,7 +28,7 @@ class TermStream(TranslationStream):
         request = dataclasses.replace(request, lowers_emphasis=False)
         whole_beam = dataclasses.replace(request, options=wide(request.options))
         stream = cls(translator, await translator.prepare(whole_beam), request, terms)
-        stream.submit()
+        await stream.queue()
         return stream
 
     async def updates(self) -> AsyncIterator[Beginning | TranslationOutcome | None]:

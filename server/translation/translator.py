@@ -12,6 +12,7 @@ from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError, ContextKind, read_manifest
 from server.backends.alignment import IdPair
 from server.backends.context import ContextBackend
+from server.engine.portions import queue_all
 from server.engine.request import (
     DeadlineExceeded,
     ModelUnavailable,
@@ -243,7 +244,7 @@ class Translator:
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,
         Overloaded, TooManySentences, EngineStopped."""
-        self.submit(requests)
+        await self.queue(requests)
         results = await wait_for_all(requests, deadline)
         record_stages(requests, results)
         return results
@@ -264,7 +265,8 @@ class Translator:
         nothing queued, TooManySentences, EngineStopped."""
         self.check_capacity(self.planner.min_sentences([text]))
         planned = self.planner.plan_request(TextRequest([text], options), self.worker.can_align)
-        self.submit(planned.sentences)
+        self.check_capacity(len(planned.sentences))
+        self.worker.answer_all(planned.sentences)
         return PendingText(self, planned)
 
     def fail(self, state: ModelState, reason: str) -> None:
@@ -358,11 +360,11 @@ class Translator:
         """Whether context is on the decoder's side: made of first translations, not of sources."""
         return self._context is not None and self._context.side == "decoder"
 
-    def submit(self, requests: Sequence[SentenceRequest]) -> None:
-        """Queue all sentences or none; the caller cancels them when their results are not needed."""
+    async def queue(self, requests: Sequence[SentenceRequest]) -> None:
+        """Queue all sentences or none (see `queue_all`); the caller cancels them when their results are not needed."""
         self.check_capacity(len(requests))
         if requests:
-            self.worker.answer_all(requests)
+            await queue_all(self.worker, requests)
 
     def count_flags(self, numbers: Mapping[str, int]) -> None:
         """Count flags of an answer in the metrics: how many of its sentences have each."""

@@ -11,7 +11,7 @@ from server.api.admission.api_route import ApiRoute
 from server.api.deepl.schemas import DeepLError
 from server.api.requests.body import BodyLimit, parsed_apart, read_body
 from server.api.requests.body_budget import BodyReservation
-from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, printable
+from server.api.requests.errors import TABLE, ApiError, Dialect, ErrorType, QuotaExceeded, documented_error, printable
 from server.api.requests.forms import URLENCODED, media_type, parse_form
 from server.api.requests.validation_errors import first_error, path_of
 
@@ -19,7 +19,7 @@ BAD_REQUEST: tuple[ErrorType, ...] = ("malformed", "unsupported_media_type", "in
 """The status of all quota errors."""
 QUOTA_EXCEEDED = 456
 FULL: dict[int | str, dict[str, Any]] = {
-    QUOTA_EXCEEDED: {"description": "The key keeps as many glossaries as it may.", "model": DeepLError}
+    QUOTA_EXCEEDED: documented_error("The key keeps as many glossaries as it may.", DeepLError)
 }
 
 

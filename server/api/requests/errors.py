@@ -239,6 +239,13 @@ def documented(
         if kind in kinds:
             by_status.setdefault(dialect.status(kind), []).append(described[kind])
     return {
-        status: {"description": " ".join(meanings_of_status), "model": dialect.model}
+        status: documented_error(" ".join(meanings_of_status), dialect.model)
         for status, meanings_of_status in by_status.items()
     }
+
+
+def documented_error(description: str, model: type[BaseModel]) -> dict[str, Any]:
+    """An error of a route for its OpenAPI entry. It refers to the schema (see `Application`): of a model, FastAPI would
+    build a serializer for each status of each route, in most of the time that a server needs to start."""
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

@@ -1,8 +1,11 @@
-"""The OpenAPI document: FastAPI's, without FastAPI's schema of errors, which no route uses."""
+"""The OpenAPI document: FastAPI's, with the schemas of our errors in place of FastAPI's, which no route uses."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from server.api.requests.forms import FORM_TYPES
 
@@ -11,6 +14,11 @@ _UNUSED = ("HTTPValidationError", "ValidationError")
 
 class Application(FastAPI):
     """FastAPI adds its own 422 to routes that list none; here every route lists what it answers."""
+
+    def __init__(self, *, error_models: Iterable[type[BaseModel]], **settings: Any) -> None:
+        """`error_models`: the schemas of the errors that routes refer to (see `documented_error`)."""
+        super().__init__(**settings)
+        self._error_models = tuple(error_models)
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -21,6 +29,10 @@ class Application(FastAPI):
                         del operation["responses"]["422"]
             for name in _UNUSED:
                 document["components"]["schemas"].pop(name, None)
+            _, errors = models_json_schema(
+                [(model, "validation") for model in self._error_models], ref_template="#/components/schemas/{model}"
+            )
+            document["components"]["schemas"] |= errors["$defs"]
         assert self.openapi_schema is not None
         return self.openapi_schema
 

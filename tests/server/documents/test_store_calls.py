@@ -17,6 +17,7 @@ from server.documents.job_runner import JobRunner
 from server.documents.leases import next_version
 from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService, NewDocument
+from server.engine.queue_budget import Reservation
 from server.stores.interface import ChangePlace, Changes
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.memory import MemoryStore
@@ -159,9 +160,9 @@ class Count:
         self.sentences = 0
         submit = translator.worker.submit_all
 
-        def counted(requests: Collection[Any]) -> None:
+        def counted(requests: Collection[Any], reservation: Reservation | None) -> None:
             self.sentences += len(requests)
-            submit(list(requests))
+            submit(list(requests), reservation)
 
         monkeypatch.setattr(translator.worker, "submit_all", counted)
 

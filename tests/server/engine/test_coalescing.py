@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from server.backends.context import ContextAttention, SentenceContext, full_context
 from server.engine.coalescing import SearchCoalescer, key_of, packed, unpacked
 from server.engine.engine import Engine
+from server.engine.queue_budget import Reservation
 from server.engine.request import (
     Cancelled,
     DeadlineExceeded,
@@ -49,8 +50,8 @@ class CoalescedEngine:
             self.cache, self.engine.queue.requeue, lambda lookup: self.lookups.update([lookup])
         )
 
-    def _submit(self, requests: Sequence[SentenceRequest]) -> None:
-        self.engine.queue.put(list(requests))
+    def _submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None) -> None:
+        self.engine.queue.put(list(requests), reservation)
         self.decoded += len(requests)
 
     def submit(self, *requests: SentenceRequest) -> None:
@@ -196,9 +197,13 @@ def test_a_search_has_the_latest_deadline_of_its_members(
     now = time.monotonic()
     options = [dataclasses.replace(OPTIONS, deadline=None if wait is None else now + wait) for wait in seconds]
     members = [SentenceRequest(SOURCE, option) for option in options]
-    searches.submit(members[:together], queued.extend)
+
+    def submit(requests: Sequence[SentenceRequest], _: Reservation | None) -> None:
+        queued.extend(requests)
+
+    searches.submit(members[:together], submit)
     for member in members[together:]:
-        searches.submit([member], queued.extend)
+        searches.submit([member], submit)
     [search] = queued
     assert search.deadline == max(request.deadline for request in members)
     for index in leave:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from server.engine.queue_budget import Reservation
 from server.engine.request import SentenceRequest
 from server.engine.worker import EngineWorker
 from server.scheduling.shared_budget import SharedBudget
@@ -28,7 +29,7 @@ def test_what_cannot_be_queued_is_refused_before_it_is_cut(
     assert error_of(server.translate("a\n" * 600), 413)["type"] == "too_large"
     [translator] = server.state.translators.values()
     waiting = translator.worker.queue
-    monkeypatch.setattr(waiting, "_sentence_budget", full(waiting.max_waiting))
+    monkeypatch.setattr(waiting._budget, "_sentences", full(waiting.max_waiting))
     assert error_of(server.translate("Yes."), 429)["type"] == "overloaded"
 
 
@@ -38,7 +39,7 @@ def full(limit: int) -> SharedBudget:
     return budget
 
 
-def lost(worker: EngineWorker, requests: Sequence[SentenceRequest]) -> None:
+def lost(worker: EngineWorker, requests: Sequence[SentenceRequest], reservation: Reservation | None) -> None:
     """An engine that takes sentences and never answers."""
 
 

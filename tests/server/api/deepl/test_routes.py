@@ -214,7 +214,8 @@ def test_a_retry_after_a_timeout_doubles_no_work(tiny_artifact: Path, monkeypatc
     attempts: list[Sequence[SentenceRequest]] = []
     with ready(settings_for(tiny_artifact)) as server:
         [translator] = server.state.translators.values()
-        monkeypatch.setattr(translator.worker, "submit_all", attempts.append)  # an engine that never answers
+        # An engine that never answers.
+        monkeypatch.setattr(translator.worker, "submit_all", lambda requests, _: attempts.append(requests))
         with pytest.raises(deepl.ConnectionException):
             DeepLClient("a key", server_url=server.url).translate_text(TEXT, source_lang="EN", target_lang="DE")
         assert len(attempts) >= 2  # one that hangs up early enough never reaches the engine

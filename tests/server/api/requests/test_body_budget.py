@@ -141,7 +141,7 @@ def half_open(server: RunningServer, stack: ExitStack, size: int, path: str = "/
 def test_half_open_uploads_fill_no_memory_and_block_no_client(
     tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body_budget, "SLOW_SECONDS", 0.2)
+    monkeypatch.setattr(body_budget, "SLOW_SECONDS", 1.0)
     settings = settings_for(tiny_artifact, max_body_bytes=1_000_000, max_bodies_bytes=3_000_000)
     with ready(settings) as server, ExitStack() as stack:
         uploads = [half_open(server, stack, 900_000) for _ in range(3)]

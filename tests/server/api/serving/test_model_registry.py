@@ -95,7 +95,7 @@ class Models(RuleBasedStateMachine):
     def ask(self, translator: Translator) -> "Future[SentenceResult]":
         [ids] = translator.plan(TEXT).source_ids
         request = SentenceRequest(ids, SearchOptions(beam_size=2, max_length=64))
-        translator.submit([request])
+        translator.worker.answer_all([request])
         return request.future
 
     @precondition(lambda self: self.begun)
