@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import ssl
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,10 +20,25 @@ from tests.models import lively_model, tiny_config, write_artifact
 torch.set_num_threads(1)
 
 
+COLLECTING = ("server.api.app", "server.api.serving.model_registry", "server.api.serving.models_on_demand")
+"""Modules that call `server.runtime.trim_heap.collect`."""
+
+
 def pytest_collection_finish() -> None:
-    """Full garbage collections, which servers ask for when a model goes, skip what thousands of test items hold."""
+    """Full garbage collections, which servers ask for when a model comes or goes, skip what thousands of test items
+    hold: a million objects."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_leave_test_items_frozen() -> Iterator[None]:
+    """A server in the process of the tests collects its garbage, and does not unfreeze what is not its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in COLLECTING:
+            if name in sys.modules:
+                patch.setattr(f"{name}.collect", gc.collect)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
