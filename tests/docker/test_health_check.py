@@ -27,11 +27,18 @@ def is_healthy(port: int) -> bool:
     return subprocess.run([sys.executable, *arguments], env=environment, timeout=PATIENCE, check=False).returncode == 0
 
 
+def is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://[::1]:{port}/readyz", timeout=PATIENCE).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
 @needs_ipv6
 @pytest.mark.parametrize("host", ["::", "::1"])
 def test_a_server_that_listens_over_ipv6_is_healthy(tiny_artifact: Path, host: str) -> None:
     with starting(tiny_artifact, "--host", host) as served:
         assert not is_healthy(1)
-        until(lambda: is_healthy(served.port), "the server is healthy")
-        assert httpx.get(f"http://[::1]:{served.port}/readyz", timeout=PATIENCE).status_code == 200
+        until(lambda: is_ready(served.port), "the server is ready")
+        assert is_healthy(served.port)
         assert served.answers() == (host == "::")  # IPv4 as well

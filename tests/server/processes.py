@@ -1,4 +1,6 @@
-"""`ringmt serve` as a process that tests kill, stop and observe from outside."""
+"""`ringmt serve` as a process that tests kill, stop and observe from outside.
+
+It is a fork of a process that has imported everything, unless a test is about the command line itself."""
 
 import contextlib
 import os
@@ -13,6 +15,7 @@ import httpx
 
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.redis_server import free_port
+from tests.server.zygote import Forked
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,10 +24,11 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """`process` is the server's, `url` its address; `restart` starts another at the same address."""
 
-    process: "subprocess.Popen[str]"
+    process: "subprocess.Popen[str] | Forked"
     port: int
     command: Sequence[str]
     environment: dict[str, str] = field(repr=False)
+    is_forked: bool
 
     @property
     def url(self) -> str:
@@ -53,7 +57,7 @@ class Served:
 
     def answers(self) -> bool:
         """Whether the server is ready. Fails if the process has ended."""
-        assert self.process.poll() is None, self.process.stderr.read() if self.process.stderr else ""
+        assert self.process.poll() is None, self.process.communicate()[1]
         try:
             return self.status("/readyz") == 200
         except httpx.TransportError:
@@ -66,9 +70,17 @@ class Served:
 
     def restart(self) -> None:
         """After `kill`: another process at the same address; it may not be ready yet."""
-        self.process = subprocess.Popen(
-            self.command, env=self.environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
-        )
+        self.process = run(self.command, self.environment, self.is_forked)
+
+
+def run(command: Sequence[str], environment: dict[str, str], is_forked: bool) -> "subprocess.Popen[str] | Forked":
+    """A process of `command`: of `serve_command`, if it is forked."""
+    if is_forked and sys.platform == "linux":
+        _, _, program, *arguments = command
+        return Forked(program, arguments, environment)
+    return subprocess.Popen(
+        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
+    )
 
 
 def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
@@ -79,15 +91,14 @@ def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def starting(artifact: Path, *flags: str, home: Path | None = None, program: str = "server.cli") -> Iterator[Served]:
+def starting(
+    artifact: Path, *flags: str, home: Path | None = None, program: str = "server.cli", is_forked: bool = True
+) -> Iterator[Served]:
     """A server process that may not be ready yet. `program` is the module that is run."""
     port = free_port()
     command = [program if part == "server.cli" else part for part in serve_command(artifact, port, *flags)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"} | ({"HOME": str(home)} if home else {})
-    process = subprocess.Popen(
-        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
-    )
-    served = Served(process, port, command, environment)
+    served = Served(run(command, environment, is_forked), port, command, environment, is_forked)
     try:
         yield served
     finally:
@@ -97,8 +108,8 @@ def starting(artifact: Path, *flags: str, home: Path | None = None, program: str
 
 
 @contextlib.contextmanager
-def serving(artifact: Path, *flags: str, home: Path | None = None) -> Iterator[Served]:
+def serving(artifact: Path, *flags: str, home: Path | None = None, is_forked: bool = True) -> Iterator[Served]:
     """A server process that is ready."""
-    with starting(artifact, *flags, home=home) as served:
+    with starting(artifact, *flags, home=home, is_forked=is_forked) as served:
         until(served.answers, "the server is ready")
         yield served

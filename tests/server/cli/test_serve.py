@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,14 +14,16 @@ import pytest
 
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.dying import LAST_ID
-from tests.server.processes import serve_command, serving, starting
-from tests.server.redis_server import free_port
+from tests.server.processes import serving, starting
 
 MANY_SENTENCES = "".join("We walk home in the rain, " * 4 + f"and where is the station {n}?\n" for n in range(500))
 
 
 def test_a_signal_lets_requests_in_flight_finish(tiny_artifact: Path) -> None:
-    with serving(tiny_artifact, "--drain-timeout", "60") as served, ThreadPoolExecutor(1) as pool:
+    with (
+        serving(tiny_artifact, "--drain-timeout", "60", is_forked=False) as served,
+        ThreadPoolExecutor(1) as pool,
+    ):
         answer = pool.submit(served.translate, MANY_SENTENCES)
         until(lambda: served.metric("running_sentences") > 0, "the request is being worked on")
         served.process.send_signal(signal.SIGTERM)
@@ -122,11 +123,10 @@ def test_the_error_for_a_damaged_artifact_says_what_to_do(
     folder = tmp_path / "tiny"
     shutil.copytree(tiny_artifact, folder)
     damage(folder)
-    done = subprocess.run(
-        serve_command(folder, free_port()), capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == 1
-    error = next(line for line in done.stderr.splitlines() if line.startswith("ringmt: "))
+    with starting(folder) as served:
+        log = served.process.communicate(timeout=PATIENCE)[1]
+    assert served.process.returncode == 1
+    error = next(line for line in log.splitlines() if line.startswith("ringmt: "))
     assert str(folder) in error
     assert re.search(message, error), error
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in log

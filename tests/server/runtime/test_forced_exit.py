@@ -23,7 +23,7 @@ def terminate(served: Served) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         pytest.fail("the server did not end by itself")
     assert "Traceback" not in log, log
-    return served.process.returncode, log
+    return served.process.wait(), log
 
 
 def listens(served: Served) -> bool:
