@@ -9,7 +9,7 @@ from typing import Any
 
 import sentencepiece
 import torch
-from transformers import M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
+import transformers  # imports a class, and most of torch with it, when it is named: not when tests are collected
 
 from tests.models import SENTENCES
 
@@ -62,7 +62,7 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
     (folder / "sentencepiece.bpe.model").write_bytes(trained())
     words = ["<s>", "<pad>", "</s>", "<unk>", *pieces()]
     if shape.nllb:
-        tokenizer = NllbTokenizer.from_pretrained(folder, extra_special_tokens=[*NLLB_LANGUAGES])
+        tokenizer = transformers.NllbTokenizer.from_pretrained(folder, extra_special_tokens=[*NLLB_LANGUAGES])
         tokenizer.save_pretrained(folder)
         size = len(tokenizer)
     else:
@@ -71,7 +71,7 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "M2M100Tokenizer"}))
         size = len(words) + M2M_LANGUAGES + MADE_UP
     torch.manual_seed(seed)
-    config = M2M100Config(
+    config = transformers.M2M100Config(
         vocab_size=size, d_model=shape.d_model, encoder_layers=shape.encoder_layers,
         decoder_layers=shape.decoder_layers, encoder_attention_heads=shape.heads, decoder_attention_heads=shape.heads,
         encoder_ffn_dim=shape.ffn, decoder_ffn_dim=shape.ffn, scale_embedding=shape.scaled,
@@ -79,7 +79,7 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         pad_token_id=PAD, bos_token_id=0, eos_token_id=EOS,
         decoder_start_token_id=EOS,
     )  # fmt: skip
-    model = M2M100ForConditionalGeneration(config)
+    model = transformers.M2M100ForConditionalGeneration(config)
     model.train(False)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -95,5 +95,5 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
 
 
 def tokenizer_of(folder: Path, source: str) -> Any:
-    kind = M2M100Tokenizer if (folder / "vocab.json").is_file() else NllbTokenizer
+    kind = transformers.M2M100Tokenizer if (folder / "vocab.json").is_file() else transformers.NllbTokenizer
     return kind.from_pretrained(folder, src_lang=source)

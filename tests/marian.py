@@ -10,7 +10,7 @@ from typing import Any
 
 import sentencepiece
 import torch
-from transformers import MarianConfig, MarianMTModel
+import transformers  # imports a class, and most of torch with it, when it is named: not when tests are collected
 
 from tests.models import SENTENCES
 
@@ -96,7 +96,7 @@ def random_marian(shape: Shape, source_size: int, target_size: int, seed: int) -
         "decoder_start_token_id": pad, "eos_token_id": EOS, "init_std": 0.2,
         "forced_eos_token_id": EOS if shape.forced_eos else None,
     }  # fmt: skip
-    model: Any = MarianMTModel(MarianConfig(**values))
+    model: Any = transformers.MarianMTModel(transformers.MarianConfig(**values))
     model.eval()
     model.generation_config.bad_words_ids = [[pad]]
     model.generation_config.num_beams = 4

@@ -1,5 +1,6 @@
 """Small files of every format, and large ones that keep a parser busy."""
 
+import functools
 import io
 import json
 
@@ -22,6 +23,7 @@ OPENDOCUMENT = {
 """The types of OpenDocument files."""
 
 
+@functools.cache
 def small_files() -> dict[str, bytes]:
     """A small file for every row of the table, by its name."""
     text = "\n".join(LINES)

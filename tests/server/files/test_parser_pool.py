@@ -69,18 +69,21 @@ async def assert_well(pool: ParserPool) -> None:
     assert await pool.texts(SMALL) == await InProcessParser().texts(SMALL)
 
 
-@pytest.mark.parametrize("name", sorted(small_files()))
-def test_texts_and_bytes_are_those_of_one_s_own_process(name: str) -> None:
+def test_texts_and_bytes_are_those_of_one_s_own_process() -> None:
+    """Of one process, one file after the other: nothing of a file is left for the next, nor for its second time."""
+
     async def scenario() -> None:
-        file, here = SourceFile(small_files()[name], name, "de"), InProcessParser()
+        here = InProcessParser()
         async with pool_of() as pool:
-            texts = await pool.texts(file)
-            assert texts == await here.texts(file)
-            assert texts
-            translations = [text.replace("We", "Wir") for text in texts]
-            assert await pool.write(file, translations) == await here.write(file, translations)
-            assert await pool.texts(file) == texts, "something of the first time is left"
-            assert len(parsers_of()) == 1
+            for name, data in sorted(small_files().items()):
+                file = SourceFile(data, name, "de")
+                texts = await pool.texts(file)
+                assert texts == await here.texts(file), name
+                assert texts, name
+                translations = [text.replace("We", "Wir") for text in texts]
+                assert await pool.write(file, translations) == await here.write(file, translations), name
+                assert await pool.texts(file) == texts, f"something of the first time is left: {name}"
+                assert len(parsers_of()) == 1, name
 
     run(scenario())
 

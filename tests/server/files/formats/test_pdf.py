@@ -4,6 +4,7 @@ import io
 import random
 import re
 import zlib
+from collections.abc import Callable
 
 import pytest
 from pypdf import PdfReader, PdfWriter
@@ -109,17 +110,17 @@ def bomb() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("make", "message"),
     [
-        (pdf_of(""), "OCR"),
-        (encrypted(), "encrypted"),
-        (b"%PDF-1.7 nothing", "no PDF file, or damaged"),
-        (bomb(), "damaged|OCR"),
+        (lambda: pdf_of(""), "OCR"),
+        (encrypted, "encrypted"),
+        (lambda: b"%PDF-1.7 nothing", "no PDF file, or damaged"),
+        (bomb, "damaged|OCR"),
     ],
 )
-def test_what_is_refused(data: bytes, message: str) -> None:
+def test_what_is_refused(make: Callable[[], bytes], message: str) -> None:
     with pytest.raises(DamagedFile, match=message):
-        opened(data)
+        opened(make())
 
 
 def test_the_name_says_that_it_is_a_page() -> None:
