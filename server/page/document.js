@@ -1,21 +1,35 @@
-// A document: its sentences side by side, and where each of them looked.
+// A document: its sentences side by side, translated in the light of each other.
 
+import * as attention from "./attention.js";
 import { events, request } from "./client.js";
-import { $, element, languages, nameOf, say } from "./shared.js";
+import { copy } from "./clipboard.js";
+import * as direction from "./direction.js";
+import { $, announce, element } from "./dom.js";
+import * as formality from "./formality.js";
+import * as gender from "./gender.js";
+import { nameOf, pivotOf } from "./languages.js";
+import * as memory from "./memory.js";
+import * as notice from "./notice.js";
 
 const STATES = { queued: "Waiting", running: "Translating", done: "Done", failed: "Failed" };
 let running = null;
-let current = null; // {id, context}
-let looking = null;
+let current = null; // as the server answers it
+let chosen = null;
 
 export function start() {
+  gender.start();
   $("document-form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
   $("document-input").addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); translate(); }
   });
-  const list = $("sentences");
-  list.addEventListener("click", (event) => look(event.target.closest("li")));
-  list.addEventListener("keydown", move);
+  $("document-copy").addEventListener("click", async () => {
+    copy(await (await request(`/v1/documents/${current.id}/result`)).text(), $("document-copy"));
+  });
+  $("document-looking").addEventListener("toggle", () => look(chosen));
+  $("sentences").addEventListener("click", (event) => look(event.target.closest("li")));
+  $("sentences").addEventListener("pointerover", (event) => gender.stress(event.target.closest("li")));
+  $("sentences").addEventListener("pointerleave", () => gender.stress(chosen));
+  $("sentences").addEventListener("keydown", move);
   addEventListener("pagehide", forget);
 }
 
@@ -25,54 +39,72 @@ function forget() {
   current = null;
 }
 
-function hint() {
-  if (current.pivot) return `Two models translated this, through ${nameOf(current.pivot)}: each looked at sentences of its own.`;
-  return current.context ? "Choose a sentence to see where it looked." : "This model reads every sentence by itself.";
+const rows = () => [...$("sentences").children];
+
+function clear() {
+  gender.clear();
+  chosen = null;
+  $("sentences").replaceChildren();
+  $("document-looking").hidden = $("document-copy").hidden = true;
+  $("document-status").textContent = "";
 }
 
 async function translate() {
   running?.abort();
   forget();
+  clear();
   const text = $("document-input").value;
-  $("sentences").replaceChildren();
-  $("context-note").hidden = true;
   if (!text.trim()) return;
   const mine = running = new AbortController();
   try {
-    const json = { text, ...languages() };
+    const pair = await direction.resolve(text, mine.signal);
+    if (!pair.source) return tell(problem(pair));
+    const json = { text, source: pair.source, target: pair.target, ...formality.fields(pair), ...(pivotOf(pair) ? {} : memory.fieldOf(pair)) };
     const made = await (await request("/v1/documents", { method: "POST", json, signal: mine.signal })).json();
     current = made;
-    $("sentences").replaceChildren(...made.sentences.map(row));
-    say("");
+    $("sentences").replaceChildren(...made.sentences.map((one) => row(one, pair)));
+    notice.quiet();
     let state = made.state;
-    while (state === "queued" || state === "running") state = await follow(made.id, mine.signal, state);
-    note(hint());
+    while (state === "queued" || state === "running") state = await follow(made, mine.signal, state);
+    if (state !== "done") return;
+    tell(made.pivot ? `Done, through ${nameOf(made.pivot)}` : "Done");
+    $("document-copy").hidden = false;
+    $("document-looking").hidden = !made.context || Boolean(made.pivot);
+    if (made.context && !made.pivot) await gender.show({ source: pair.source, target: pair.target }, made.sentences, rows());
   } catch (error) {
-    if (!mine.signal.aborted) { say(error.message); $("document-status").textContent = ""; }
+    if (!mine.signal.aborted) { tell(""); notice.complain(error, translate); }
   }
 }
 
+const problem = ({ already, unserved, target }) => (already
+  ? `This text is already in ${nameOf(target)}.`
+  : `This looks like ${nameOf(unserved)}, which is not translated into ${nameOf(target)} here.`);
+
+function tell(text) {
+  $("document-status").textContent = text;
+}
+
 // Until the stream ends, which it also does at the request's deadline.
-async function follow(id, signal, state) {
-  const rows = $("sentences").children;
-  for await (const { name, data } of events(await request(`/v1/documents/${id}/events`, { signal }))) {
+async function follow(made, signal, state) {
+  const places = rows();
+  for await (const { name, data } of events(await request(`/v1/documents/${made.id}/events`, { signal }))) {
     if (name === "document") {
       state = data.state;
-      const share = state === "done" ? "" : ` ${Math.round(100 * data.progress)} %`;
-      $("document-status").textContent = data.error ?? STATES[state] + share;
+      tell(data.error ?? (state === "done" ? "Done" : `${STATES[state]} ${Math.round(100 * data.progress)} %`));
     } else {
-      const place = rows[data.index].querySelector(".translation");
-      place.textContent = data.translation;
+      const place = places[data.index].querySelector(".translation");
+      place.textContent = made.sentences[data.index].translation = data.translation;
       place.classList.remove("coming");
     }
   }
   return state;
 }
 
-function row(sentence) {
-  const source = element("span", { class: "source" }, sentence.source);
-  const translation = element("span", { class: "translation coming" }, sentence.translation ?? "…");
-  return element("li", { tabindex: sentence.index ? "-1" : "0" }, source, translation);
+function row(sentence, { source, target }) {
+  return element("li", { tabindex: sentence.index ? "-1" : "0" },
+    element("span", { class: "source", lang: source, dir: "auto" }, sentence.source),
+    element("span", { class: "translation coming", lang: target, dir: "auto" }, sentence.translation ?? "…"),
+    element("span", { class: "why" }));
 }
 
 function move(event) {
@@ -83,50 +115,32 @@ function move(event) {
     here.tabIndex = -1;
     here[step].tabIndex = 0;
     here[step].focus();
-    if (looking) look(here[step]);
+    gender.stress(here[step]);
+    if (chosen) look(here[step]);
   } else if (event.key === "Enter" || event.key === " ") {
     event.preventDefault();
     look(here);
   } else if (event.key === "Escape") {
-    shade(null, []);
-    if (current) note(hint());
+    look(null);
   }
 }
 
-async function look(chosen) {
-  if (!chosen || !current?.context || current.pivot) return;
-  const index = [...$("sentences").children].indexOf(chosen);
-  shade(chosen, []);
+// Choose a sentence, or none.
+async function look(row) {
+  chosen = row;
+  attention.clear(rows());
+  for (const one of rows()) one.removeAttribute("aria-current");
+  row?.setAttribute("aria-current", "true");
+  gender.stress(row);
+  $("context-note").textContent = "Choose a sentence above to see which others it looked at.";
+  if (!row || !current?.context || current.pivot) return;
+  const index = rows().indexOf(row);
+  gender.explain(index).then(() => { if (chosen === row) announce(row.querySelector(".why").textContent); });
+  if (!$("document-looking").open) return;
   try {
-    const seen = await (await request(`/v1/documents/${current.id}/sentences/${index}/context`)).json();
-    if (looking !== chosen) return;
-    shade(chosen, seen.sentences);
-    const own = seen.context ? Math.round(100 * seen.gate) : 100;
-    note(seen.context
-      ? `Of what was read for this sentence ${own} % was its own; the shaded sentences share the rest. Esc ends this.`
-      : "This sentence saw no other.");
+    const told = await attention.shade(rows(), current.id, index, () => chosen === row);
+    if (chosen === row) $("context-note").textContent = told;
   } catch (error) {
-    note(error.message);
+    $("context-note").textContent = notice.plain(error);
   }
-}
-
-function shade(chosen, seen) {
-  looking = chosen;
-  const rows = [...$("sentences").children];
-  const most = Math.max(...seen.map((one) => one.weight), 0.0001);
-  for (const one of rows) {
-    one.toggleAttribute("aria-current", false);
-    one.style.removeProperty("--weight");
-    one.querySelector(".share")?.remove();
-  }
-  chosen?.setAttribute("aria-current", "true");
-  for (const { index, weight } of seen) {
-    rows[index].style.setProperty("--weight", weight / most);
-    if (weight >= 0.005) rows[index].append(element("span", { class: "share" }, `${Math.round(100 * weight)} %`));
-  }
-}
-
-function note(text) {
-  $("context-note").textContent = text;
-  $("context-note").hidden = false;
 }

@@ -1,27 +1,23 @@
-// Files: dropped anywhere or chosen, translated, and given back.
+// Files: translated with a bar that shows how far they are, and given back.
 
 import { Refused, request } from "./client.js";
-import { $, element, languages } from "./shared.js";
-
-let depth = 0; // of the elements that a dragged file is over
+import * as direction from "./direction.js";
+import { $, announce, element } from "./dom.js";
+import * as drop from "./drop.js";
+import { countsInWords } from "./flags.js";
+import * as formality from "./formality.js";
+import { nameOf } from "./languages.js";
+import { plain } from "./notice.js";
+import * as tabs from "./tabs.js";
 
 export function start() {
   $("choose").addEventListener("click", () => $("file").click());
   $("file").addEventListener("change", () => { take($("file").files); $("file").value = ""; });
-  const holdsFiles = (event) => [...event.dataTransfer.types].includes("Files");
-  addEventListener("dragenter", (event) => { if (holdsFiles(event)) { depth += 1; $("drop").hidden = false; } });
-  addEventListener("dragleave", (event) => { if (holdsFiles(event) && !(depth -= 1)) $("drop").hidden = true; });
-  addEventListener("dragover", (event) => { if (holdsFiles(event)) event.preventDefault(); });
-  addEventListener("drop", (event) => {
-    if (!holdsFiles(event)) return;
-    event.preventDefault();
-    depth = 0;
-    $("drop").hidden = true;
-    take(event.dataTransfer.files);
-  });
+  drop.start(take);
 }
 
 function take(files) {
+  tabs.select("files");
   for (const file of files) translate(file);
 }
 
@@ -33,7 +29,7 @@ async function finished(id, place) {
   for (let pause = 50; ; pause = Math.min(2 * pause, 2000)) {
     const status = await (await request(`/v1/files/${id}`)).json();
     if (status.state === "done") return request(`/v1/files/${id}/result`);
-    if (status.state === "failed") throw new Refused(status.error);
+    if (status.state === "failed") throw new Refused(status.error, 200);
     if (status.state === "translating") {
       bar.value = status.fraction;
       note.textContent = `${Math.floor(100 * status.fraction)}%${remaining(status.seconds_left)}`;
@@ -50,26 +46,32 @@ function remaining(seconds) {
 }
 
 async function translate(file) {
-  const place = element("span", { class: "state" }, "Translating…");
-  $("files").querySelector("ul").prepend(element("li", {}, element("span", {}, file.name), place));
-  $("files").hidden = false;
+  const place = element("span", { class: "state" }, "Sending…");
+  const pair = element("span", { class: "pair" });
+  $("files").prepend(element("li", {}, element("span", { class: "name" }, file.name), pair, place));
   const body = new FormData();
-  const { source, target } = languages();
+  const { source, target } = direction.current();
   body.append("file", file);
   body.append("source", source);
   body.append("target", target);
+  if (formality.wish()) body.append("formality", formality.wish());
   try {
-    const sent = await request("/v1/files", { method: "POST", body, headers: { Prefer: "respond-async" } });
-    const response = await finished((await sent.json()).id, place);
-    const [, name] = /filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"));
-    const flags = response.headers.get("X-Flags");
-    const check = flags ? `please check: ${flags.replaceAll("_", " ")}` : "";
-    const remarks = [check, response.headers.get("X-Notes")].filter(Boolean).join("; ");
-    const href = URL.createObjectURL(await response.blob());
-    const link = element("a", { href, download: decodeURIComponent(name) }, decodeURIComponent(name));
-    place.replaceChildren(link, remarks ? ` ${remarks}` : "");
+    const headers = { Prefer: "respond-async" };
+    const sent = await (await request("/v1/files", { method: "POST", body, headers })).json();
+    pair.textContent = `${nameOf(sent.source ?? source)} \u2192 ${nameOf(target)}`;
+    await give(await finished(sent.id, place), place);
   } catch (error) {
     place.classList.add("bad");
-    place.textContent = error.message;
+    place.textContent = plain(error);
+    announce(`${file.name}: ${place.textContent}`);
   }
+}
+
+async function give(response, place) {
+  const name = decodeURIComponent(/filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"))[1]);
+  const flags = response.headers.get("X-Flags");
+  const remarks = [flags && `Please check ${countsInWords(flags)}`, response.headers.get("X-Notes")].filter(Boolean);
+  const link = element("a", { href: URL.createObjectURL(await response.blob()), download: name }, name);
+  place.replaceChildren(link, ...remarks.map((text) => element("span", { class: "remark" }, text)));
+  announce(`${name} is ready`);
 }

@@ -1,74 +1,68 @@
-// The page: its languages, its two views, its key.
+// The page: starts its parts, and tells them when the languages or the text change.
 
-import { onMissingKey, request, setKey } from "./client.js";
+import { request } from "./client.js";
+import * as direction from "./direction.js";
 import * as documents from "./document.js";
+import { $ } from "./dom.js";
 import * as files from "./files.js";
-import { $, element, nameOf, say, serve, sources, targetsOf } from "./shared.js";
+import * as formality from "./formality.js";
+import * as glossary from "./glossary.js";
+import * as key from "./key.js";
+import { serve } from "./languages.js";
+import * as looking from "./looking.js";
+import * as memory from "./memory.js";
+import * as notice from "./notice.js";
+import * as output from "./output.js";
+import * as share from "./share.js";
+import * as tabs from "./tabs.js";
 import * as texts from "./text.js";
-
-const TABS = ["text", "document"];
-
-function fill(select, codes) {
-  const before = select.value;
-  select.replaceChildren(...codes.map((code) => element("option", { value: code }, nameOf(code))));
-  if (codes.includes(before)) select.value = before;
-}
-
-const canSwap = () => targetsOf($("target").value).includes($("source").value);
-
-function chooseSource() {
-  fill($("target"), targetsOf($("source").value));
-  $("swap").hidden = !canSwap();
-}
-
-function swap() {
-  const { value: source } = $("source");
-  $("source").value = $("target").value;
-  chooseSource();
-  $("target").value = source;
-  $("input").value = $("output").textContent;
-  texts.translate();
-}
-
-function select(tab) {
-  for (const one of TABS) {
-    const button = $(`tab-${one}`);
-    button.setAttribute("aria-selected", String(one === tab));
-    button.tabIndex = one === tab ? 0 : -1;
-    $(`${one}-view`).hidden = one !== tab;
-  }
-  $(tab === "text" ? "input" : "document-input").focus();
-}
 
 async function load() {
   try {
     serve((await (await request("/v1/languages")).json()).languages);
-    fill($("source"), sources());
-    chooseSource();
-    $("key-form").hidden = true;
-    say("");
-    texts.translate();
   } catch (error) {
-    if ($("key-form").hidden || $("key").value) say(error.message);
+    if (!key.isAsked() || $("key").value) notice.complain(error, load);
+    return;
   }
+  key.done();
+  notice.quiet();
+  direction.open();
+  await memory.open();
+  follow();
 }
 
-onMissingKey(() => { $("key-form").hidden = false; $("key").focus(); });
-$("key-form").addEventListener("submit", (event) => { event.preventDefault(); setKey($("key").value.trim()); load(); });
-$("source").addEventListener("change", () => { chooseSource(); texts.translate(); });
-$("target").addEventListener("change", () => { $("swap").hidden = !canSwap(); texts.translate(); });
-$("swap").addEventListener("click", swap);
-for (const tab of TABS) {
-  $(`tab-${tab}`).addEventListener("click", () => select(tab));
-  $(`tab-${tab}`).addEventListener("keydown", (event) => {
-    if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-      const other = TABS[1 - TABS.indexOf(tab)];
-      select(other);
-      $(`tab-${other}`).focus();
+// A link that carries a text.
+function follow() {
+  try {
+    const linked = share.read();
+    if (linked && !direction.choose(linked)) throw new Error("This server does not translate the languages of this link.");
+    if (linked) {
+      tabs.select("text");
+      $("input").value = linked.text;
     }
-  });
+  } catch (error) {
+    return notice.complain(error);
+  }
+  texts.translate();
 }
+
+function swapped() {
+  const written = output.text();
+  if (written) $("input").value = written;
+  share.leave();
+  glossary.swap();
+  texts.translate();
+}
+
+key.start(load);
+notice.start();
+direction.start({ onChange: () => { share.leave(); texts.translate(); }, onSwap: swapped, onShow: formality.offer });
+formality.start(texts.translate);
+glossary.start(texts.later);
+tabs.start(direction.show);
 files.start();
 documents.start();
+looking.start();
 texts.start();
+addEventListener("hashchange", follow);
 await load();

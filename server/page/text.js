@@ -1,23 +1,32 @@
 // A text in, its translation out as it is decoded.
 
 import { events, request } from "./client.js";
-import { $, element, say, languages, nameOf, pivotOf } from "./shared.js";
-import * as sliding from "./window.js";
-import * as words from "./words.js";
+import { copy } from "./clipboard.js";
+import * as direction from "./direction.js";
+import { $, announce } from "./dom.js";
+import * as formality from "./formality.js";
+import * as glossary from "./glossary.js";
+import { nameOf, pivotOf } from "./languages.js";
+import * as looking from "./looking.js";
+import * as memory from "./memory.js";
+import * as notice from "./notice.js";
+import * as output from "./output.js";
+import * as sentence from "./sentence.js";
+import * as share from "./share.js";
 
 const PAUSE = 350; // milliseconds without a key before a text is sent
-let alternatives = 3; // none where the server's beam is narrower
-let alignment = true; // not where the model cannot
-const FEW_SENTENCES = 3; // of a longer text, alternatives say little
 let running = null;
 let timer = 0;
+let pair = null; // of what is shown
 
 export function start() {
-  $("input").addEventListener("input", later);
-  $("copy").addEventListener("click", () => copy($("output").textContent, $("copy")));
-  sliding.start();
-  words.start();
-  translate();
+  $("input").addEventListener("input", () => { share.leave(); later(); });
+  $("clear").addEventListener("click", () => { $("input").value = ""; share.leave(); translate(); $("input").focus(); });
+  $("copy").addEventListener("click", () => copy(output.text(), $("copy")));
+  $("turn").addEventListener("click", () => direction.turn($("turn").value));
+  output.start((index) => sentence.open(index, pair, fields(pair)));
+  sentence.start(translate);
+  share.start(() => ({ source: "auto", target: "", ...direction.current(), ...pair, text: $("input").value }));
 }
 
 export function later() {
@@ -25,120 +34,112 @@ export function later() {
   timer = setTimeout(translate, PAUSE);
 }
 
-async function copy(text, button) {
-  const label = button.textContent;
-  if (navigator.clipboard) await navigator.clipboard.writeText(text);
-  else copyWithoutClipboard(text); // over plain HTTP from another machine there is none
-  button.textContent = "Copied";
-  setTimeout(() => { button.textContent = label; }, 1200);
-}
-
-function copyWithoutClipboard(text) {
-  const place = element("textarea", { class: "unseen" });
-  place.value = text;
-  document.body.append(place);
-  place.select();
-  document.execCommand("copy");
-  place.remove();
-}
+const fields = (languages) => ({ ...glossary.fields(), ...formality.fields(languages) });
 
 export async function translate() {
   clearTimeout(timer);
   running?.abort(); // the server stops at its next step
+  running = null;
+  if (!direction.isOpen()) return; // the languages are on their way
+  sentence.close();
   const text = $("input").value;
-  $("count").textContent = text ? `${text.length.toLocaleString()} characters` : "";
-  if (!text.trim()) return show([]);
+  $("count").textContent = text ? `${text.length.toLocaleString("en")} characters` : "";
+  $("clear").hidden = !text;
+  $("turn").hidden = true;
+  if (!text.trim()) return clear();
   const mine = running = new AbortController();
-  $("output").classList.add("waiting");
-  const pivot = pivotOf(languages());
-  const json = { text, ...languages() };
+  const isLatest = () => running === mine; // an older answer never replaces a newer one
+  output.busy(true);
   try {
-    if (pivot) {
-      const answer = await (await request("/v1/translate", { method: "POST", json, signal: mine.signal })).json();
-      finishThrough(pivot, answer);
-      return say("");
-    }
-    Object.assign(json, { stream: true, pieces: true, num_hypotheses: alternatives + 1, alignment });
-    const response = await request("/v1/translate", { method: "POST", json, signal: mine.signal });
-    let sentences = [];
-    let cut = [];
-    for await (const { name, data } of events(response)) {
-      if (name === "begin") cut = data.texts[0].segments;
-      if (name === "beginning") {
-        if (!sentences.length) sentences = show(cut);
-        sentences[data.sentence].textContent = data.target;
-        sentences[data.sentence].classList.toggle("coming", !data.done);
-      }
-      if (name === "answer") finish(sentences.length ? sentences : show(cut), data, text);
-    }
-    say("");
+    const found = await direction.resolve(text, mine.signal);
+    if (!isLatest()) return;
+    if (found.already || found.unserved) return untranslated(text, found);
+    pair = { source: found.source, target: found.target };
+    const answer = await answered(text, mine.signal, isLatest);
+    if (!isLatest()) return;
+    finish(text, answer, found);
   } catch (error) {
-    if (error.param === "num_hypotheses" && alternatives) {
-      alternatives = 0;
-      return translate();
-    }
-    if (error.param === "alignment" && alignment) {
-      alignment = false;
-      return translate();
-    }
-    if (!mine.signal.aborted) say(error.message);
+    if (!isLatest() || mine.signal.aborted) return;
+    output.plain("");
+    clear();
+    notice.complain(error, translate);
   } finally {
-    if (running === mine) $("output").classList.remove("waiting");
+    if (isLatest()) output.busy(false);
   }
 }
 
-// The gaps as they are, and an empty place for every sentence.
-function show(cut) {
-  const parts = cut.map((one) => one.sentence === undefined ? document.createTextNode(one.text) : element("span"));
-  $("output").replaceChildren(...parts);
-  $("output").classList.remove("waiting");
-  $("alternatives").hidden = true;
-  sliding.clear();
-  words.clear();
+function clear() {
+  output.plain("");
+  output.busy(false);
+  looking.clear();
+  notice.quiet();
+  pair = null;
+  if (!$("input").value) direction.forget();
   $("status").textContent = "";
-  $("copy").hidden = !cut.length;
-  return parts.filter((part) => part instanceof Element);
+  $("copy").hidden = $("share").hidden = $("hint").hidden = true;
 }
 
-function flag(places, sentences) {
-  sentences.forEach((one, index) => {
-    places[index].classList.toggle("flagged", one.flags.length > 0);
-    if (one.flags.length) places[index].title = `Please check: ${one.flags.join(", ").replaceAll("_", " ")}`;
-  });
+function untranslated(text, { already, unserved, target, other }) {
+  clear();
+  output.plain(text);
+  const told = already
+    ? `This text is already in ${nameOf(target)}.`
+    : `This looks like ${nameOf(unserved)}, which is not translated into ${nameOf(target)} here. Wrong? Choose its language above.`;
+  $("status").textContent = told;
+  announce(told);
+  offerTurn(other);
 }
 
-// What two models said: it comes whole, without pieces, alternatives and places of words.
-function finishThrough(pivot, answer) {
-  const [{ text, sentences }] = answer.translations;
-  const cut = [];
-  let end = 0;
-  sentences.forEach(({ target }, sentence) => {
-    const at = text.indexOf(target, end);
-    cut.push({ text: text.slice(end, at) }, { sentence });
-    end = at + target.length;
-  });
-  const places = show([...cut, { text: text.slice(end) }]);
-  places.forEach((place, index) => { place.textContent = sentences[index].target; });
-  flag(places, sentences);
-  $("status").textContent = `${time(answer)}, through ${nameOf(pivot)}`;
+function offerTurn(other) {
+  $("turn").hidden = !other;
+  if (!other) return;
+  $("turn").value = other;
+  $("turn").textContent = `Translate it into ${nameOf(other)}`;
 }
 
-const time = (answer) => `${Math.max(1, Math.round(answer.timings.total * 1000))} ms`;
+// The answer; while it comes, it is shown.
+async function answered(text, signal, isLatest) {
+  const json = { text, ...pair, ...fields(pair), ...memory.fieldOf(pair) };
+  if (pivotOf(pair)) {
+    const answer = await (await request("/v1/translate", { method: "POST", json, signal })).json();
+    if (isLatest()) output.begin(output.cutOf(answer.translations[0]));
+    return answer;
+  }
+  json.stream = true; // two models cannot
+  let cut = null;
+  for await (const { name, data } of events(await request("/v1/translate", { method: "POST", json, signal }))) {
+    if (!isLatest()) return null;
+    if (name === "begin") cut = data.texts[0].segments;
+    if (name === "beginning" || name === "answer") {
+      if (cut) output.begin(cut);
+      cut = null;
+    }
+    if (name === "beginning") output.grow(data);
+    if (name === "answer") return data;
+  }
+  throw new Error("The answer ended early. Try again.");
+}
 
-function finish(sentences, answer, text) {
+function finish(text, answer, found) {
   const [translation] = answer.translations;
-  flag(sentences, translation.sentences);
-  sliding.show(sentences, translation.sentences, answer.order ?? Infinity);
-  words.show(text, translation.alignment ?? []);
-  $("status").textContent = time(answer);
-  const others = new Set(translation.hypotheses.slice(1).map((one) => one.text));
-  others.delete(translation.text);
-  $("alternatives").hidden = !others.size || translation.sentences.length > FEW_SENTENCES;
-  $("alternatives").querySelector("ol").replaceChildren(...[...others].map(alternative));
+  output.finish(translation.sentences);
+  looking.offer(text, pair, fields(pair));
+  notice.quiet();
+  $("copy").hidden = $("share").hidden = $("hint").hidden = false;
+  $("status").textContent = remarks(translation, found).join(" ");
+  if (found.unsure && translation.text.trim() === text.trim()) {
+    $("status").textContent = `This text may already be in ${nameOf(found.target)}.`;
+    offerTurn(found.source);
+  }
 }
 
-function alternative(text) {
-  const button = element("button", { type: "button", title: "Copy" }, text);
-  button.addEventListener("click", () => copy(text, button));
-  return element("li", {}, button);
+function remarks(translation, found) {
+  const flagged = translation.sentences.filter((one) => one.flags.length).length;
+  const remembered = translation.sentences.filter((one) => one.from_memory).length;
+  return [
+    pivotOf(pair) && `Translated through ${nameOf(pivotOf(pair))}.`,
+    remembered && `${remembered === 1 ? "One sentence is" : `${remembered} sentences are`} from saved corrections.`,
+    flagged && `Please check the underlined ${flagged === 1 ? "sentence" : "sentences"}.`,
+    found.unsure && "Too short to be sure of its language.",
+  ].filter(Boolean);
 }

@@ -1,41 +1,49 @@
-// What the decoder looked at: of the piece that is pointed at, the N-1 pieces before it.
+// Of the piece of a translation that is pointed at, the N-1 pieces before it, which the decoder looked at.
 
-import { $, element } from "./shared.js";
+import { $, element } from "./dom.js";
+import { cutOf } from "./output.js";
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
-const HINT = "Point at the translation, or press ← and → in it, to see what the decoder looked at for each piece.";
+const HINT = "Point at a word, or press \u2190 and \u2192 here, to see what the model looked at when it wrote it.";
 let pieces = []; // of all sentences: {text, place, sentence}
 let chosen = null;
 let order = Infinity;
 
 export function start() {
-  const output = $("output");
-  output.addEventListener("pointerover", (event) => point(event.target));
-  output.addEventListener("click", (event) => point(event.target));
-  output.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") choose(null); });
-  output.addEventListener("blur", () => choose(null));
-  output.addEventListener("keydown", move);
+  const place = $("pieces");
+  place.addEventListener("pointerover", (event) => point(event.target));
+  place.addEventListener("click", (event) => point(event.target));
+  place.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") choose(null); });
+  place.addEventListener("blur", () => choose(null));
+  place.addEventListener("keydown", move);
 }
 
 export function clear() {
   pieces = [];
   chosen = null;
-  $("window-note").hidden = true;
+  $("pieces").replaceChildren();
+  note("");
 }
 
-// A place for every piece, in the places of their sentences.
-export function show(places, sentences, n) {
+// The translation in pieces. A sentence that they do not spell (a mask, a lone byte) is one plain text.
+export function show(translation, n) {
   clear();
   order = n;
-  sentences.forEach((one, sentence) => {
-    const texts = shared(one.target, one.pieces);
-    if (!texts) return;
-    const own = texts.map((text) => ({ text, place: element("span", { class: "piece" }, text.trimStart()), sentence }));
-    places[sentence].replaceChildren(...own.flatMap(({ text, place }) => [/^ */.exec(text)[0], place]));
-    pieces.push(...own);
-  });
+  const cut = cutOf(translation).map(({ text, sentence }) => (sentence === undefined
+    ? document.createTextNode(text) : element("span", {}, ...written(translation.sentences[sentence], sentence))));
+  $("pieces").replaceChildren(...cut);
   choose(null);
 }
+
+function written({ target, pieces: spelled }, sentence) {
+  const texts = spelled?.length && shared(target, spelled);
+  if (!texts) return [target];
+  const own = texts.map((text) => ({ text, place: element("span", { class: "piece" }, text.trimStart()), sentence }));
+  pieces.push(...own);
+  return own.flatMap(({ text, place }) => [/^ */.exec(text)[0], place]);
+}
+
+export const note = (text) => { $("window-note").textContent = text; };
 
 // The translation, shared among its pieces; null where it is not what they spell (a mask, a lone byte).
 function shared(target, pieces) {
@@ -66,7 +74,7 @@ function move(event) {
 
 function choose(one) {
   chosen = one;
-  $("output").dispatchEvent(new CustomEvent("chosen", { detail: one?.place ?? null }));
+  $("pieces").dispatchEvent(new CustomEvent("chosen", { detail: one?.place ?? null }));
   const at = pieces.indexOf(one);
   const before = one ? pieces.slice(Math.max(0, at - order + 1), at) : [];
   const seen = before.filter((other) => other.sentence === one.sentence);
@@ -74,15 +82,14 @@ function choose(one) {
     other.place.classList.toggle("chosen", other === one);
     other.place.classList.toggle("in-window", seen.includes(other));
   }
-  $("window-note").textContent = one ? told(one, seen) : HINT;
-  $("window-note").hidden = !pieces.length;
+  note(one ? told(one, seen) : HINT);
 }
 
 function told(one, seen) {
   const name = `“${one.text.trim()}”`;
   const window = Number.isFinite(order) ? ` (N = ${order})` : "";
-  if (!seen.length) return `${name} begins its sentence: the decoder had only the source to look at${window}.`;
+  if (!seen.length) return `${name} begins its sentence: the model had only the text itself to look at${window}.`;
   const text = seen.map((other) => other.text).join("").trim();
   const count = seen.length === 1 ? "the piece" : `the ${seen.length} pieces`;
-  return `For ${name} every layer of the decoder looked at ${count} before it, “${text}”, and at the source${window}.`;
+  return `For ${name} every layer of the model looked at ${count} before it, “${text}”, and at the text itself${window}.`;
 }

@@ -1,11 +1,11 @@
 // The words of the text that a word of its translation comes from, shown while one of its pieces is chosen.
 
-import { $ } from "./shared.js";
+import { $ } from "./dom.js";
 
 let origins = []; // {from, to, words}: places in the whole translation, counted in code points, as the server does
 
 export function start() {
-  $("output").addEventListener("chosen", ({ detail }) => tell(detail));
+  $("pieces").addEventListener("chosen", ({ detail }) => tell(detail));
 }
 
 export function clear() {
@@ -27,14 +27,14 @@ export function show(text, pairs) {
 function tell(place) {
   const at = place ? before(place) : -1;
   const origin = origins.find(({ from, to }) => from <= at && at < to);
-  const word = origin && [...$("output").textContent].slice(origin.from, origin.to).join("");
+  const word = origin && [...$("pieces").textContent].slice(origin.from, origin.to).join("");
   $("origin").textContent = origin ? `${word} \u2190 ${origin.words.join(" \u2026 ")}` : "";
 }
 
 // How many code points of the translation stand before an element of it.
 function before(place) {
   const range = document.createRange();
-  range.setStart($("output"), 0);
+  range.setStart($("pieces"), 0);
   range.setEndBefore(place);
   return [...range.toString()].length;
 }

@@ -7,6 +7,8 @@ from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
+from server.api.admission.detection import check_not_foreign
+from server.api.admission.text_languages import languages_of
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS
@@ -16,12 +18,15 @@ from server.api.requests.preferences import APPLIED, prefers_async
 from server.api.requests.root_path import published
 from server.api.serving.file_jobs import STATUS, FileJobs, within
 from server.api.serving.finished_files import FileReservation, FinishedFile
+from server.api.serving.language_names import name_of
+from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
 from server.files.file_translation import TranslatedFile, translate_file
 from server.keys.key import owner_of
 
 PATH = "/v1/files"
 RESULT = STATUS + "/result"
+AUTO = "auto"
 
 
 class PollRoute(ApiRoute):
@@ -50,6 +55,7 @@ class FileStatus(BaseModel):
     seconds_left: float | None = Field(default=None, description="At the speed until now.")
     result: str | None = Field(default=None, description="The path of the translated file, when it is done.")
     error: FileFailure | None = None
+    source: str | None = Field(default=None, description="Only in the answer 202 to `auto`: the detected language.")
 
     @classmethod
     def of(cls, reservation: FileReservation, jobs: FileJobs, request: Request) -> "FileStatus":
@@ -93,7 +99,7 @@ async def translate(
     request: Request,
     admitted: Admitted,
     file: Annotated[UploadFile, File(description="Its name says the format: report.docx.")],
-    source: Annotated[str, Form(description="Language of the file.")],
+    source: Annotated[str, Form(description='Language of the file, or "auto" to detect it.')],
     target: Annotated[str, Form(description="Language to translate into.")],
     model: Annotated[str | None, Form(description="One of /v1/models; else the first for the languages.")] = None,
     mode: Annotated[
@@ -102,13 +108,17 @@ async def translate(
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
 ) -> Response:
-    route = await admitted.choose(model, source, target, 0)
+    is_detected = source.lower() == AUTO
+    named = None if is_detected else await admitted.choose(model, source, target, 0)
     state = admitted.state
-    options = requested_options(route.models, state.settings)
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
         parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
+        if named is None:
+            source = await _detected(state, parsed.beginning, target)
+        route = named or await admitted.choose(model, source, target, 0)
+        options = requested_options(route.models, state.settings)
         admitted.charge(parsed.num_chars, route.models[0].name)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
@@ -117,9 +127,23 @@ async def translate(
 
         if prefers_async(request):
             jobs.start(room, lambda: translated(room.progress.update), admitted.hand_over(room))
-            return accepted(FileStatus.of(room, jobs, request))
+            status = FileStatus.of(room, jobs, request)
+            return accepted(status.model_copy(update={"source": source}) if is_detected else status)
         async with jobs.turn(room):
             return answered(await translated(within(admitted.deadline, room.progress)))
+
+
+async def _detected(state: ServerState, text: str, target: str) -> str:
+    """The language of a file that begins with `text`. Raises ApiError (422) if it is the target language, or none
+    that is served."""
+    languages = await languages_of(state, [text], None, target)
+    [detected] = languages.sources
+    check_not_foreign(detected, "source")
+    if detected.language == languages.target:
+        shown = f"{name_of(detected.language)} ({detected.language})"
+        message = f"the file is already in {shown}; name its language if it is another one"
+        raise ApiError("invalid_value", message, "source")
+    return detected.language
 
 
 def accepted(status: FileStatus) -> Response:

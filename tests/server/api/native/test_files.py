@@ -106,3 +106,32 @@ def test_a_file_is_missing(server: RunningServer) -> None:
     answer = httpx.post(f"{server.url}/v1/files", data={"source": "en", "target": "de"}, timeout=PATIENCE)
     assert answer.status_code in (415, 422)
     assert httpx.post(f"{server.url}/v1/files", json={}, timeout=PATIENCE).status_code in (415, 422)
+
+
+def test_the_language_of_a_file_is_detected(many: RunningServer) -> None:
+    """Its translation is that of a request that names the language; the answer 202 says which it is."""
+    text = "Wo ist der Bahnhof? Wir gehen heute zu Fuß nach Hause."
+    fields = {"source": "auto", "target": "en"}
+    found, named = (
+        send(many, text.encode(), "a.txt", **fields),
+        send(many, text.encode(), "a.txt", source="de", target="en"),
+    )
+    assert (found.status_code, found.content) == (200, named.content)
+    form = {"data": fields, "files": {"file": ("a.txt", text)}, "headers": {"Prefer": "respond-async"}}
+    later = httpx.post(f"{many.url}/v1/files", timeout=PATIENCE, **form)  # type: ignore[arg-type]
+    assert (later.status_code, later.json()["source"]) == (202, "de")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Wir gehen heute zu Fuß nach Hause.", "the file is already in German (de); name its language"),
+        ("Mi piacerebbe andare al mare con gli amici domani.", "in Italian (it), which is not served"),
+    ],
+)
+def test_a_file_whose_detected_language_needs_or_has_no_translation(
+    many: RunningServer, text: str, message: str
+) -> None:
+    answer = send(many, text.encode(), "a.txt", source="auto", target="de")
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, "source")
+    assert message in answer.json()["error"]["message"]
