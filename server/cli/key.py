@@ -1,4 +1,4 @@
-"""`ringmt key`: makes, lists, rotates and revokes API keys in a file or in a store."""
+"""`ringmt key`: makes, lists, limits, rotates and revokes API keys in a file or in a store."""
 
 import argparse
 import sys
@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from server.keys.editing import EditableKeys, FileKeys, StoreKeys, rotate
+from server.keys.editing import EditableKeys, FileKeys, StoreKeys, limit, rotate
 from server.keys.lines import lines_of, read_limits, read_scopes, read_time, written_time
 from server.keys.record import LIMITS, NAME, SCOPES, KeyRecord, Secret, hash_of, new_secret, sorted_scopes
 from server.settings import SettingsError
 from server.stores.open_store import open_store
 
-ACTIONS = ("add", "list", "revoke", "rotate")
+ACTIONS = ("add", "limit", "list", "revoke", "rotate")
+NO_LIMIT = "none"
 KEEP_SECONDS = 86400.0
 WHERE = "ringmt key"
 
@@ -24,20 +25,20 @@ class KeyCommand:
 
     help = (
         "API keys in a file (--file, which servers read again when it changes) or in a store (--store): add NAME, "
-        "list, rotate NAME, revoke NAME. `ringmt key NAME` only prints a line for --api-keys. A new key goes to "
-        "standard error, once."
+        "list, limit NAME (only the limits that are given change), rotate NAME, revoke NAME. `ringmt key NAME` only "
+        "prints a line for --api-keys. A new key goes to standard error, once."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
-        parser.add_argument("action", metavar="add|list|rotate|revoke|NAME", help="what to do")
+        parser.add_argument("action", metavar="add|list|limit|rotate|revoke|NAME", help="what to do")
         parser.add_argument("name", nargs="?", help="name of the owner: letters, digits, . _ -")
         parser.add_argument("--file", type=Path, help="the file of keys")
         parser.add_argument("--store", help="the store of keys: sqlite:///PATH or redis://HOST:PORT/DB")
         parser.add_argument("--scopes", default="translate,documents", help=f"of {', '.join(SCOPES)}, comma-separated")
-        parser.add_argument("--concurrency", help="requests in work at the same time (default: no limit)")
-        parser.add_argument("--rate", help="requests a second, twice as many in a burst (default: no limit)")
-        parser.add_argument("--chars-per-day", help="characters in a day of UTC (default: no limit)")
-        parser.add_argument("--chars-per-month", help="characters in a month of UTC (default: no limit)")
+        parser.add_argument("--concurrency", help="requests in work at the same time (default: none, no limit)")
+        parser.add_argument("--rate", help="requests a second, twice as many in a burst (default: none)")
+        parser.add_argument("--chars-per-day", help="characters in a day of UTC (default: none)")
+        parser.add_argument("--chars-per-month", help="characters in a month of UTC (default: none)")
         parser.add_argument("--expires", help="a day or time, like 2027-01-31 (default: never)")
         parser.add_argument(
             "--keep-seconds",
@@ -73,6 +74,13 @@ def _act(args: argparse.Namespace, keys: EditableKeys) -> None:
                 raise SettingsError(f"{WHERE} rotate: --keep-seconds must be from 0 to a year")
             secret, _ = rotate(keys, args.name, time.time(), args.keep_seconds)
             _show(secret)
+        case "limit":
+            given, none = _limits(args)
+            if not given and not none:
+                flags = ", ".join(f"--{name.replace('_', '-')}" for name in LIMITS)
+                raise SettingsError(f"{WHERE} limit: name a limit ({flags}), with a number or {NO_LIMIT}")
+            numbers = asdict(read_limits(given, WHERE))
+            print(_described(limit(keys, args.name, {name: numbers[name] for name in (*given, *none)})))
         case "revoke":
             keys.revoke(args.name)
         case _:
@@ -85,7 +93,7 @@ def _new_key(args: argparse.Namespace) -> tuple[str, KeyRecord]:
     if not NAME.fullmatch(args.name) or args.name in ACTIONS:
         raise SettingsError(f"{WHERE}: a name has letters, digits, . _ - and is none of {', '.join(ACTIONS)}")
     secret = new_secret()
-    limits = {name: getattr(args, name) for name in LIMITS if getattr(args, name) is not None}
+    limits, _ = _limits(args)
     return secret, KeyRecord(
         args.name,
         read_scopes(args.scopes, WHERE),
@@ -93,6 +101,14 @@ def _new_key(args: argparse.Namespace) -> tuple[str, KeyRecord]:
         read_limits(limits, WHERE),
         created=time.time(),
     )
+
+
+def _limits(args: argparse.Namespace) -> tuple[dict[str, str], list[str]]:
+    """The limits that are given, and the names of those that are to be none."""
+    given = {name: getattr(args, name) for name in LIMITS if getattr(args, name) is not None}
+    return {name: value for name, value in given.items() if value != NO_LIMIT}, [
+        name for name, value in given.items() if value == NO_LIMIT
+    ]
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""Adding, revoking and rotating keys, in a store or in a file."""
+"""Adding, revoking, rotating and limiting keys, in a store or in a file."""
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +50,11 @@ def rotate(keys: EditableKeys, name: str, now: float, keep_seconds: float) -> tu
     """A new secret of a key; the others are accepted for `keep_seconds` more. Raises NoSuchKey."""
     secret = new_secret()
     return secret, keys.change(name, lambda key: key.rotated(hash_of(secret), now, keep_seconds))
+
+
+def limit(keys: EditableKeys, name: str, changes: Mapping[str, float | None]) -> KeyRecord:
+    """Other limits of a key; None: no limit. Limits that `changes` does not name stay. Raises NoSuchKey."""
+    return keys.change(name, lambda key: replace(key, limits=replace(key.limits, **changes)))  # type: ignore[arg-type]
 
 
 class StoreKeys:

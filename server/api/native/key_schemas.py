@@ -42,6 +42,14 @@ class NewKey(BaseModel):
     )
 
 
+class KeyChange(BaseModel):
+    """`PATCH /v1/keys/{name}`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    limits: Limits = Field(description="Those that are given change, null: no limit; the others stay.")
+
+
 class Rotation(BaseModel):
     """`POST /v1/keys/{name}/rotate`."""
 

@@ -1,4 +1,4 @@
-"""`/v1/keys`: lists, makes, rotates and revokes API keys, for the scope `admin`; `GET /v1/usage`."""
+"""`/v1/keys`: lists, makes, limits, rotates and revokes API keys, for the scope `admin`; `GET /v1/usage`."""
 
 import time
 from typing import Annotated
@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Response
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.native.key_schemas import (
+    KeyChange,
     KeyList,
     KeyUsage,
     KeyWithSecret,
@@ -19,7 +20,7 @@ from server.api.native.key_schemas import (
 )
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_whole
-from server.keys.editing import NameTaken, NoSuchKey, rotate
+from server.keys.editing import NameTaken, NoSuchKey, limit, rotate
 from server.keys.key import owner_of
 from server.keys.record import KeyLimits, KeyRecord, Secret, hash_of, new_secret
 from server.stores.keys import KeysFull
@@ -89,6 +90,25 @@ async def revoke(name: str, admitted: Admitted) -> Response:
         raise ApiError("not_found", str(error)) from None
     await in_store_thread(admitted.state.read_stored_keys)
     return Response(status_code=204)
+
+
+@admin.patch(
+    KEY,
+    summary="Change limits of an API key",
+    response_model=ListedKey,
+    responses=documented(
+        *ADMISSION, *BODY, "not_found", "conflict", meanings={"not_found": UNKNOWN, "conflict": FIXED}
+    ),
+)
+async def limited(name: str, body: KeyChange, admitted: Admitted) -> Response:
+    keys = admitted.state.stored_keys
+    _check_changeable(name, admitted)
+    try:
+        record = await in_store_thread(limit, keys, name, body.limits.model_dump(exclude_unset=True))
+    except NoSuchKey as error:
+        raise ApiError("not_found", str(error)) from None
+    await in_store_thread(admitted.state.read_stored_keys)
+    return written_whole(ListedKey.of(record, "store"))
 
 
 @admin.post(

@@ -31,6 +31,10 @@ def test_a_file_of_keys_is_made_and_changed(tmp_path: Path, capsys: pytest.Captu
     listed = capsys.readouterr().out
     shop = "concurrency=2\trate=0.5\tchars_per_day=100\tchars_per_month=1000\texpires=2999-01-31T00:00:00Z"
     assert listed == f"boss\tadmin\t1 secret\nshop\ttranslate,documents\t2 secrets\t{shop}\n"
+    assert run("limit", "shop", "--rate", "none", "--chars-per-day", "200", "--file", file) == 0
+    shown = "concurrency=2\tchars_per_day=200\tchars_per_month=1000\texpires=2999-01-31T00:00:00Z"
+    assert capsys.readouterr().out == f"shop\ttranslate,documents\t2 secrets\t{shown}\n"
+    assert all(KeyRing.load(file).find(given) is not None for given in (secret, newer))
     assert run("revoke", "shop", "--file", file) == 0
     assert KeyRing.load(file).find(newer) is None
 
@@ -43,7 +47,7 @@ def test_a_file_of_keys_is_made_and_changed(tmp_path: Path, capsys: pytest.Captu
         (("add", "shop", "--store", "memory://"), "memory:// keeps no keys"),
         (("list", "--store", "sqlite:////nowhere/at/all"), "folder must exist"),
         (("revoke",), "name the key"),
-        (("remove", "shop"), "'remove' is none of add, list, revoke, rotate"),
+        (("remove", "shop"), "'remove' is none of add, limit, list, revoke, rotate"),
         (("add", "a b", "--file", "keys"), "a name has letters"),
         (("add", "list", "--file", "keys"), "is none of"),
         (("add", "shop", "--scopes", "admn", "--file", "keys"), "did you mean 'admin'"),
@@ -51,6 +55,9 @@ def test_a_file_of_keys_is_made_and_changed(tmp_path: Path, capsys: pytest.Captu
         (("add", "shop", "--expires", "soon", "--file", "keys"), "a time like 2027-01-31"),
         (("rotate", "shop", "--keep-seconds", "-1", "--file", "keys"), "from 0 to a year"),
         (("rotate", "shop", "--file", "keys"), "there is no key 'shop'"),
+        (("limit", "shop", "--rate", "2", "--file", "keys"), "there is no key 'shop'"),
+        (("limit", "shop", "--file", "keys"), "name a limit (--concurrency, --rate, --chars-per-day"),
+        (("limit", "shop", "--rate", "0", "--file", "keys"), "rate must be a number above 0, not '0'"),
     ],
 )
 def test_what_cannot_be_done_is_said(

@@ -1,12 +1,13 @@
-"""Keys that are added, rotated and revoked."""
+"""Keys that are added, limited, rotated and revoked."""
 
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from server.keys.editing import NO_KEYS, EditableKeys, FileKeys, NameTaken, NoSuchKey, StoreKeys, rotate
+from server.keys.editing import NO_KEYS, EditableKeys, FileKeys, NameTaken, NoSuchKey, StoreKeys, limit, rotate
 from server.keys.lines import new_key, read_keys
 from server.keys.record import MOST_SECRETS, KeyLimits, KeyRecord, Secret, hash_of
 from server.stores.open_store import open_store
@@ -36,7 +37,11 @@ def test_a_key_is_added_once_and_revoked_once(keys: EditableKeys) -> None:
         keys.add(record("shop", "third"))
     assert {key.name: key for key in keys.records()} == {"shop": record(), "desk": record("desk", "other")}
     keys.revoke("shop")
-    for call in (lambda: keys.revoke("shop"), lambda: rotate(keys, "shop", NOW, 60)):
+    for call in (
+        lambda: keys.revoke("shop"),
+        lambda: rotate(keys, "shop", NOW, 60),
+        lambda: limit(keys, "shop", {"rate": 1.0}),
+    ):
         with pytest.raises(NoSuchKey, match="'shop'"):
             call()
     keys.revoke("desk")
@@ -57,6 +62,18 @@ def test_a_rotated_key_keeps_its_old_secret_for_a_time(keys: EditableKeys) -> No
         newest, rotated = rotate(keys, "desk", NOW, 60)
     assert len(rotated.secrets) == MOST_SECRETS
     assert rotated.secrets[-1] == Secret(hash_of(newest))
+
+
+def test_limits_that_are_named_change_and_all_else_of_a_key_stays(keys: EditableKeys) -> None:
+    keys.add(record(expires=NOW + 500))
+    keys.add(record("desk", "other"))
+    rotate(keys, "shop", NOW, 60)
+    [before] = (key for key in keys.records() if key.name == "shop")
+    limited = limit(keys, "shop", {"rate": None, "concurrency": 3, "chars_per_month": 9_000})
+    expected = KeyLimits(concurrency=3, chars_per_day=1000, chars_per_month=9_000)
+    assert limited == replace(before, limits=expected)
+    assert {key.name: key for key in keys.records()} == {"shop": limited, "desk": record("desk", "other")}
+    assert limit(keys, "shop", {}) == limited
 
 
 def test_changes_at_the_same_time_are_all_kept(keys: EditableKeys) -> None:

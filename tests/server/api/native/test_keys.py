@@ -151,10 +151,15 @@ def test_keys_of_the_settings_are_not_changed_here_and_a_name_is_taken_once(repl
     for method, path, body, status, message in (
         ("DELETE", "/v1/keys/boss", None, 409, "listed in its settings"),
         ("POST", "/v1/keys/boss/rotate", {}, 409, "listed in its settings"),
+        ("PATCH", "/v1/keys/boss", {"limits": {}}, 409, "listed in its settings"),
         ("POST", "/v1/keys", {"name": "boss"}, 409, "there is a key 'boss'"),
         ("POST", "/v1/keys", {"name": "once"}, 409, "there is a key 'once'"),
         ("DELETE", "/v1/keys/nobody", None, 404, "no key 'nobody'"),
         ("POST", "/v1/keys/nobody/rotate", {}, 404, "no key 'nobody'"),
+        ("PATCH", "/v1/keys/nobody", {"limits": {}}, 404, "no key 'nobody'"),
+        ("PATCH", "/v1/keys/once", {"limits": {"chars_per_day": 0}}, 422, "chars_per_day"),
+        ("PATCH", "/v1/keys/once", {"scopes": ["admin"], "limits": {}}, 422, "scopes"),
+        ("PATCH", "/v1/keys/once", {}, 422, "limits"),
         ("POST", "/v1/keys", {"name": "a b"}, 422, "name"),
         ("POST", "/v1/keys", {"name": "c", "expires": 5}, 422, "has passed"),
         ("POST", "/v1/keys", {"name": "c", "scopes": ["translat"]}, 422, "scopes"),
@@ -170,7 +175,12 @@ def test_keys_of_the_settings_are_not_changed_here_and_a_name_is_taken_once(repl
 @redis
 def test_only_admins_see_keys_and_what_others_use(replicas: Replicas) -> None:
     secret = replicas.make("curious", scopes=["translate", "documents"])
-    for method, path in (("GET", "/v1/keys"), ("DELETE", "/v1/keys/once"), ("POST", "/v1/keys/once/rotate")):
+    for method, path in (
+        ("GET", "/v1/keys"),
+        ("DELETE", "/v1/keys/once"),
+        ("POST", "/v1/keys/once/rotate"),
+        ("PATCH", "/v1/keys/once"),
+    ):
         assert replicas.send(method, path, secret).status_code == 403
     replicas.translate(0, secret)
     own = replicas.send("GET", "/v1/usage", secret).json()["keys"]
@@ -204,6 +214,33 @@ def test_a_quota_is_counted_over_all_servers(replicas: Replicas) -> None:
     exposed = replicas.clients[0].get("/metrics").text
     counted = re.findall(r'^ringmt_characters_accepted_total{key="metered",model=".+"} (.*)$', exposed, re.MULTILINE)
     assert sum(map(float, counted)) == len(TEXT) + 4
+
+
+@both
+def test_new_limits_hold_at_all_servers_and_what_was_used_counts(
+    replicas: Replicas, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = replicas.make("grown", limits={"chars_per_day": len(TEXT), "rate": 100.0})
+    assert replicas.translate(0, secret).status_code == 200
+    assert replicas.translate(0, secret).status_code == 429
+    changed = replicas.admin("PATCH", "/v1/keys/grown", {"limits": {"chars_per_day": 2 * len(TEXT), "rate": None}})
+    limits = {"concurrency": None, "rate": None, "chars_per_day": 2 * len(TEXT), "chars_per_month": None}
+    assert (changed.status_code, changed.json()["limits"]) == (200, limits)
+    assert "secret" not in changed.json()
+    assert replicas.translate(0, secret).status_code == 200, "the server that was asked knows at once"
+
+    def limit_at(server: int) -> int | None:
+        [usage] = replicas.send("GET", "/v1/usage", secret, server).json()["keys"]
+        limit: int | None = usage["day"]["limit"]
+        return limit
+
+    assert seconds_until(lambda: limit_at(1) == 2 * len(TEXT)) < STALE_SECONDS
+    until(lambda: replicas.used(1, secret) == 2 * len(TEXT), "the other server knows what was used")
+    assert replicas.translate(1, secret).status_code == 429
+    assert main(["key", "limit", "grown", "--chars-per-day", "none", "--store", replicas.url]) == 0
+    assert capsys.readouterr().out == "grown\ttranslate,documents\t1 secret\n"
+    until(lambda: limit_at(0) is limit_at(1) is None, "both servers know that there is no limit")
+    assert [replicas.translate(server, secret).status_code for server in (0, 1)] == [200, 200]
 
 
 @redis
@@ -284,8 +321,11 @@ def test_a_server_that_keeps_no_keys_says_so_and_a_file_that_fails_later_costs_n
     settings = settings_for(tiny_artifact, api_keys=line, file_timeout=0.001)
     with ready(settings) as server, server.client() as client:
         client.headers["X-API-Key"] = boss
-        answer = client.post("/v1/keys", json={"name": "shop"})
-        assert (answer.status_code, "memory:// keeps no API keys" in answer.text) == (409, True)
+        for answer in (
+            client.post("/v1/keys", json={"name": "shop"}),
+            client.patch("/v1/keys/shop", json={"limits": {"rate": 1.0}}),
+        ):
+            assert (answer.status_code, "memory:// keeps no API keys" in answer.text) == (409, True)
         assert [key["name"] for key in client.get("/v1/keys").json()["keys"]] == ["boss"]
         fields, file = {"source": "en", "target": "de"}, {"file": ("a.txt", TEXT.encode())}
         later = client.post("/v1/files", data=fields, files=file, headers={"Prefer": "respond-async"})

@@ -39,6 +39,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/keys", "get"): {200} | DOOR,
     ("/v1/keys", "post"): {201, 409} | DOOR | BODY,
     ("/v1/keys/{name}", "delete"): {204, 404, 409} | DOOR,
+    ("/v1/keys/{name}", "patch"): {200, 404, 409} | DOOR | BODY,
     ("/v1/keys/{name}/rotate", "post"): {200, 404, 409} | DOOR | BODY,
     ("/v1/usage", "get"): {200} | DOOR,
     ("/translate", "post"): {200, 404} | LIBRE,
