@@ -2,7 +2,7 @@
 themselves are in `appending` and `correcting`, the work on queued documents in `job`."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from server.documents.errors import NotServed, Refused, Unservable
@@ -12,7 +12,7 @@ from server.stores.interface import ContextStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document
 from server.translation.pair_translator import in_languages
-from server.translation.translator import Translator
+from server.translation.translator import Translator, load_together
 from server.translation_memory.service import TranslationMemoryService
 
 
@@ -36,20 +36,26 @@ class Workspace:
     async def model_of(self, document: Document) -> AsyncIterator[Translator]:
         """The document's model (of two, that of its stage), loaded; it is not stopped as long as it is used. Raises
         Refused when the model is not served here, ModelUnavailable."""
-        try:
-            translator = translator_of(document, self.translators)
-        except Unservable as error:
-            raise Refused(str(error)) from None
-        with translator.users:
-            await translator.load_on_demand()
-            yield translator
+        async with self._used([document]) as (model,):
+            yield model
 
     @contextlib.asynccontextmanager
     async def models_of(self, document: Document) -> AsyncIterator[tuple[Translator, ...]]:
         """All models of the document, in their order, as `model_of` has one."""
-        stages = [in_stage(document, leg) for leg in document.legs] or [document]
-        async with contextlib.AsyncExitStack() as stack:
-            yield tuple([await stack.enter_async_context(self.model_of(stage)) for stage in stages])
+        async with self._used([in_stage(document, leg) for leg in document.legs] or [document]) as models:
+            yield models
+
+    @contextlib.asynccontextmanager
+    async def _used(self, stages: Sequence[Document]) -> AsyncIterator[tuple[Translator, ...]]:
+        try:
+            models = tuple(translator_of(stage, self.translators) for stage in stages)
+        except Unservable as error:
+            raise Refused(str(error)) from None
+        with contextlib.ExitStack() as users:
+            for model in models:
+                users.enter_context(model.users)
+            await load_together(models)
+            yield models
 
 
 def translator_of(document: Document, translators: Mapping[str, Translator]) -> Translator:

@@ -44,8 +44,9 @@ class PairTranslator(Translator):
         planner = Planner(manifest, pieces, self.settings.max_waiting, self._pair)
         return LoadedModel(*pieces, planner, loaded.worker)
 
-    async def load_on_demand(self) -> None:
-        await self._model.load_on_demand()
+    @property
+    def whole(self) -> Translator:
+        return self._model
 
     def open(self, loaded: LoadedModel) -> None:
         self._model.open(loaded)

@@ -73,8 +73,8 @@ class Translator:
         """Why the model is not ready."""
         self.on_state_change: Callable[[Translator], None] = lambda model: None
         """Called with the model after `fail`, `recover`, `open` and `close`."""
-        self.loader: Callable[[Translator], Awaitable[None]] | None = None
-        """Loads the model, or waits until somebody else has loaded it; None where models are not loaded on demand."""
+        self.loader: Callable[[Sequence[Translator]], Awaitable[None]] | None = None
+        """Loads models, or waits until somebody else has loaded them; None where they are not loaded on demand."""
         self.last_used = time.monotonic()
         """A time.monotonic() value."""
 
@@ -108,6 +108,11 @@ class Translator:
         return self._loaded
 
     @property
+    def whole(self) -> "Translator":
+        """The model with all of its pairs."""
+        return self
+
+    @property
     def is_loaded(self) -> bool:
         """Whether its weights are in memory."""
         return self._loaded is not None
@@ -133,9 +138,11 @@ class Translator:
 
     async def load_on_demand(self) -> None:
         """Wait until the model is loaded. Raises ModelUnavailable."""
-        self.last_used = time.monotonic()
-        if self.state == "unloaded" and self.loader is not None:
-            await self.loader(self)
+        await load_together([self])
+
+    def mark_used(self) -> None:
+        """It is used now. Raises ModelUnavailable."""
+        self.whole.last_used = time.monotonic()
         self.check_ready()
 
     def load_unloaded(self) -> LoadedModel:
@@ -370,6 +377,16 @@ class Translator:
         """Count flags of an answer in the metrics: how many of its sentences have each."""
         for flag, number in numbers.items():
             self.metrics.sentences_flagged_total.labels(flag, self.name).inc(number)
+
+
+async def load_together(models: Sequence[Translator]) -> None:
+    """Wait until all models of a request or job, which counts among their users, are loaded. Raises
+    ModelUnavailable."""
+    [loader] = {model.whole.loader for model in models}
+    if loader is not None:
+        await loader(models)
+    for model in models:
+        model.mark_used()
 
 
 class PendingText:

@@ -51,7 +51,7 @@ class AdmittedRequest:
         for translator in reversed(route.models):
             self._working.enter_context(translator.users)
             self.count_for_model(translator.name)
-        await self.state.translators.on_demand.load_route(route.models)
+        await self.state.translators.on_demand.load_together(route.models)
         return route
 
     def charge(self, num_chars: int, model: str = NO_MODEL) -> None:

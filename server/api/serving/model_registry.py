@@ -232,7 +232,7 @@ class ModelRegistry(Mapping[str, Translator]):
         self._by_name = {**self._by_name, **new}
         for translator in new.values():
             # Methods without the model, so that its last user's reference is the last one.
-            translator.loader, translator.on_state_change = self.on_demand.load, self._on_state_change
+            translator.loader, translator.on_state_change = self.on_demand.load_together, self._on_state_change
             self._show(translator.name)
         self._update_routes()
 

@@ -1,12 +1,15 @@
 """Models that are loaded for their first request, and leave memory for others when nobody uses them."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 
 from server.engine.request import ModelUnavailable
 from server.runtime.dedicated_thread import in_dedicated_thread
+from server.runtime.ref_count import RefCount
 from server.runtime.trim_heap import collect, trim_heap
 from server.translation.loaded_model import LoadedModel
 from server.translation.translator import Translator
@@ -32,14 +35,24 @@ class ModelsOnDemand:
         self._reserved: dict[Translator, int] = {}
         """Bytes of the models that are being loaded."""
         self._memory = asyncio.Lock()
+        self._waiting: Counter[RefCount] = Counter()
+        """How many users of a model wait for room and keep nothing in memory."""
         self._is_stopping = False
 
-    async def load_route(self, models: Sequence[Translator]) -> None:
-        """Wait until all models of a request, which counts among their users, are loaded. Raises ModelUnavailable."""
-        if not all(model.is_loaded for model in models):
+    async def load_together(self, models: Sequence[Translator]) -> None:
+        """Wait until all models of a request, which counts among their users, are loaded. Loading continues if the
+        caller is cancelled.
+
+        While the request waits for room it keeps none of its models in memory: two requests that each had one model
+        would wait for each other's. Raises ModelUnavailable: a model that cannot be loaded has failed then."""
+        models = [model.whole for model in models]
+        if any(map(self._is_missing, models)):
             self._check_fit(models)
+            await self._begin_loads(models)
+        for load in [self._loads[model] for model in models if model in self._loads]:
+            await asyncio.shield(load)
         for model in models:
-            await model.load_on_demand()
+            model.mark_used()
 
     def _check_fit(self, models: Sequence[Translator]) -> None:
         """Raise ModelUnavailable for several models that are never in memory together; one alone always is."""
@@ -51,24 +64,31 @@ class ModelsOnDemand:
                 "needs a larger one to translate with both"
             )
 
-    async def load(self, translator: Translator) -> None:
-        """Load an unloaded model, or wait for its loading, which continues if the caller is cancelled. Raises
-        ModelUnavailable when it cannot be loaded: the model has failed then."""
-        load = self._loads.get(translator)
-        if load is None:
-            load = self._loads[translator] = asyncio.create_task(self._load(translator))
-            load.add_done_callback(partial(self._on_end, translator))
-        await asyncio.shield(load)
+    async def _begin_loads(self, models: Sequence[Translator]) -> None:
+        """Begin to load those of the models that nobody loads, when there is room for all of them."""
+        users = [model.users for model in models]
+        self._waiting.update(users)
+        try:
+            async with self._room_for(models):
+                for model in filter(self._is_missing, models):
+                    self._reserved[model] = model_bytes(model)
+                    load = self._loads[model] = asyncio.create_task(self._load(model))
+                    load.add_done_callback(partial(self._on_end, model))
+        finally:
+            self._waiting.subtract(users)
+
+    def _is_missing(self, model: Translator) -> bool:
+        return model.state == "unloaded" and model not in self._loads
 
     async def load_all(self) -> None:
         """Load models in their order as long as they fit without unloading others."""
         for translator in list(self._models()):
             if self._is_stopping:
                 return
-            if translator.state == "unloaded" and self._fits(translator):
+            if translator.state == "unloaded" and self._fit([translator]):
                 try:
                     with translator.users:
-                        await self.load(translator)
+                        await self.load_together([translator])
                 except ModelUnavailable:
                     continue  # the model has failed, and the log says why
 
@@ -77,10 +97,17 @@ class ModelsOnDemand:
         self._is_stopping = True
         await asyncio.gather(*self._loads.values(), return_exceptions=True)
 
+    async def open(self, translator: Translator) -> None:
+        """Load an unloaded model that is not served yet when there is room for it. Raises what
+        Translator.load_unloaded raises, and ModelUnavailable when the server stops."""
+        async with self._room_for([translator]):
+            self._reserved[translator] = model_bytes(translator)
+        await self._open(translator)
+
     async def _load(self, translator: Translator) -> None:
         try:
-            await self.open(translator)
-        except (ValueError, OSError, ModelUnavailable) as error:
+            await self._open(translator)
+        except (ValueError, OSError) as error:
             logger.error("model '%s' was not loaded: %s", translator.name, error)
             self._fail(translator, str(error))
             raise translator.unavailable() from error
@@ -90,11 +117,9 @@ class ModelsOnDemand:
             raise translator.unavailable() from None
         logger.info("model '%s' was loaded for a request", translator.name)
 
-    async def open(self, translator: Translator) -> None:
-        """Load an unloaded model, which need not be served yet, when there is room for it. Raises what
-        Translator.load_unloaded raises, and ModelUnavailable when the server stops."""
+    async def _open(self, translator: Translator) -> None:
+        """Load a model whose bytes are reserved."""
         try:
-            await self._make_room(translator)
             async with self._places:
                 loaded = await in_dedicated_thread(translator.load_unloaded)
         finally:
@@ -110,30 +135,37 @@ class ModelsOnDemand:
         if not load.cancelled():
             load.exception()  # retrieved, so that asyncio does not log it when all callers are gone
 
-    async def _make_room(self, translator: Translator) -> None:
-        """Reserve the bytes of a model; until they are free, unload models that nobody uses, those first that were not
-        used for the longest time. A model that is larger than the limit is loaded when no other is."""
-        async with self._memory:  # in the order of their requests, so that a large model's turn comes
-            while not self._fits(translator) and self._num_loaded:
+    @contextlib.asynccontextmanager
+    async def _room_for(self, models: Sequence[Translator]) -> AsyncIterator[None]:
+        """A block in which there is room for the models, in the order of the callers, so that the turn of large models
+        comes. Until then models that nobody uses are unloaded, those first that were not used for the longest time. A
+        model that is larger than the limit is loaded when no other is."""
+        async with self._memory:
+            while not self._fit(models) and self._others(models):
                 if self._is_stopping:
-                    raise ModelUnavailable(f"model '{translator.name}' is not loaded: the server stops")
-                idle = [other for other in self._models() if other.state == "ready" and not other.users.count]
+                    names = " and ".join(f"'{model.name}'" for model in models)
+                    raise ModelUnavailable(f"{names} cannot be loaded: the server stops")
+                idle = [other for other in self._others(models) if self._is_idle(other)]
                 if idle:
                     await self._unload(min(idle, key=lambda other: other.last_used))
                 else:
                     await asyncio.sleep(POLL_SECONDS)
-            self._reserved[translator] = model_bytes(translator)
+            yield
 
-    def _fits(self, translator: Translator) -> bool:
+    def _fit(self, models: Sequence[Translator]) -> bool:
         if self._max_bytes is None:
             return True
         used = sum(model_bytes(other) for other in self._models() if other.is_loaded)
-        used += sum(self._reserved.values())
-        return used + model_bytes(translator) <= self._max_bytes
+        missing = sum(model_bytes(model) for model in models if not model.is_loaded and model not in self._reserved)
+        return used + sum(self._reserved.values()) + missing <= self._max_bytes
 
-    @property
-    def _num_loaded(self) -> int:
-        return sum(other.is_loaded for other in self._models()) + len(self._reserved)
+    def _others(self, models: Sequence[Translator]) -> list[Translator]:
+        """All other models that take memory."""
+        loaded = [other for other in self._models() if other.is_loaded]
+        return [other for other in (*loaded, *self._reserved) if other not in models]
+
+    def _is_idle(self, model: Translator) -> bool:
+        return model.state == "ready" and model.users.count == self._waiting[model.users]
 
     async def _unload(self, translator: Translator) -> None:
         logger.info("model '%s' leaves memory for another one", translator.name)

@@ -3,14 +3,14 @@
 import dataclasses
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from server.api.serving.model_registry import LOADED_AT_START
-from server.api.serving.models_on_demand import model_bytes
+from server.api.serving.models_on_demand import ModelsOnDemand, model_bytes
 from server.settings import Settings
 from server.telemetry.metrics import Metrics
 from server.translation.loaded_model import LoadedModel
@@ -183,6 +183,51 @@ def test_two_models_that_never_fit_together_are_refused(folder: Path, tmp_path: 
         assert "max_model_memory" in answer.json()["error"]["message"]
         assert server.translate(TEXT, source="en", target="fr").status_code == 200
         assert server.translate(TEXT, source="de", target="en").status_code == 200
+
+
+def test_requests_with_two_models_do_not_wait_for_each_other(
+    folder: Path, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two models fit. Each of two requests has one of its models in memory, and none of them may wait for the other's
+    to leave it."""
+    for name in ("en-fr", "en-fi"):
+        copy_of(folder / name, tmp_path / name)
+    for source in ("de", "nl"):
+        name = f"{source}-en"
+        copy_of(folder / "en-fr", tmp_path / name, name=name, source_language=source, target_language="en")
+    limited = dataclasses.replace(
+        room_for(2.2, folder, settings), models=(tmp_path,), load_models="demand", request_timeout=60.0
+    )
+    with ready(limited) as server, ThreadPoolExecutor(4) as threads:
+        for source in ("de", "nl"):
+            assert server.translate(TEXT, source=source, target="en").status_code == 200
+        assert loaded(server) == {"de-en", "nl-en"}
+        pairs = [("de", "fr"), ("nl", "fi"), ("de", "fi"), ("nl", "fr")]
+        answers = [threads.submit(server.translate, TEXT, source=source, target=target) for source, target in pairs]
+        assert [answer.result().status_code for answer in answers] == [200] * len(pairs)
+        assert not any(server.state.translators.on_demand._waiting.values())
+
+
+def test_the_two_models_of_a_document_are_loaded_together(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after the other, the first would be kept in memory for a request that waits for room for the second."""
+    copy_of(folder / "en-fr", tmp_path / "en-fr")
+    copy_of(folder / "en-fr", tmp_path / "de-en", name="de-en", source_language="de", target_language="en")
+    loads: list[list[str]] = []
+    load = ModelsOnDemand.load_together
+
+    async def recorded(on_demand: ModelsOnDemand, models: Sequence[Translator]) -> None:
+        loads.append([model.name for model in models])
+        await load(on_demand, models)
+
+    monkeypatch.setattr(ModelsOnDemand, "load_together", recorded)
+    with ready(settings_for(tmp_path, load_models="demand")) as server, server.client() as client:
+        body = {"sentences": [TEXT], "source": "de", "target": "fr", "mode": "online", "wait": True}
+        created = client.post("/v1/documents", json=body).json()["id"]
+        loads.clear()
+        assert client.post(f"/v1/documents/{created}/sentences", json={"sentences": ["No."]}).is_success
+    assert loads == [["de-en", "en-fr"]]
 
 
 @pytest.mark.parametrize("load_models", ["background", "start"])
