@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -69,31 +70,31 @@ def test_names_are_of_one_input_each() -> None:
     assert all(case.description.endswith(".") for case in INPUTS)
 
 
-def test_a_stopped_server_is_reported_as_silent(tiny_artifact: Path) -> None:
+def test_a_stopped_server_is_reported_as_silent(servers: dict[bool, Server]) -> None:
     """The row has the time of silence and says that the server was killed."""
+    server = servers[False]
 
-    server = small_server(tiny_artifact, keyed=False)
+    def stop(address: object, seconds: float) -> Answers:
+        os.kill(server.pid, signal.SIGSTOP)
+        return Answers.of(CUT_OFF)
+
     try:
-
-        def stop(address: object, seconds: float) -> Answers:
-            os.kill(server.pid, signal.SIGSTOP)
-            return Answers.of(CUT_OFF)
-
         row = run_attempt(
             HostileInput("stop", "It stops.", lambda share: Attempt(1, stop)), server, 1, 1.0, MOST_MEMORY
         )
     finally:
-        server.end()
+        servers.pop(False).end()
     assert row.unwell == "silent: killed"
     assert row.worst_live > 4
     assert "silent: killed" in table([row])
 
 
-def test_a_table_compares_with_earlier_rows() -> None:
-    def row(status: str, seconds: float) -> Row:
-        return Row("a", "A.", False, 2000, {status: 1}, "", seconds, MIB, 0, 0, 0.5, 1, 0, 1.0, 0.1, 0, "")
+def row_of(status: str, seconds: float, name: str = "a") -> Row:
+    return Row(name, "A.", False, 2000, {status: 1}, "", seconds, MIB, 0, 0, 0.5, 1, 0, 1.0, 0.1, 0, "")
 
-    lines = table([row("422", 0.5)], [row(CUT_OFF, 10.0)]).splitlines()
+
+def test_a_table_compares_with_earlier_rows() -> None:
+    lines = table([row_of("422", 0.5)], [row_of(CUT_OFF, 10.0)]).splitlines()
     assert lines[2] == "| a | 2 kB | cut off → 422 | 10.00 → 0.50 | 1 MiB | 500 ms | x1.0 |"
     assert lines[2].count("|") == lines[0].count("|") == lines[1].count("|")
 
@@ -101,10 +102,14 @@ def test_a_table_compares_with_earlier_rows() -> None:
 def test_the_command_writes_rows_and_compares_them(
     tiny_artifact: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """It writes what another run of it can read."""
+    name = "10,000 unknown fields"
     once = ["--quick", "--only", "unknown fields", "--models", str(tiny_artifact)]
-    rows = tmp_path / "rows.json"
-    assert main([*once, "--json", str(rows)]) == 0
+    before, rows = tmp_path / "before.json", tmp_path / "rows.json"
+    before.write_text(json.dumps([asdict(row_of("400", 77.0, name))]), encoding="utf-8")
+    assert main([*once, "--json", str(rows), "--before", str(before)]) == 0
     [row] = json.loads(rows.read_text(encoding="utf-8"))
     assert row["statuses"] == {"422": 1}
-    assert main([*once, "--before", str(rows)]) == 0
-    assert "| 10,000 unknown fields | " in capsys.readouterr().out
+    assert f"| {name} | " in (shown := capsys.readouterr().out)
+    assert "| 400 → 422 | 77.00 → " in shown
+    assert table([Row(**row)]).splitlines()[2].startswith(f"| {name} | ")
