@@ -66,11 +66,12 @@ def contextual_search(
     keep = torch.ones_like(ids, dtype=torch.bool)
     encoder_output = model.encode(ids, keep, store, distance)
 
-    def next_token(target: Tensor) -> Tensor:
-        hidden = model.decode(target, encoder_output, keep, store, distance)
-        return model.base.embedding.logits(hidden)[0, -1]
+    def next_tokens(target: Tensor) -> Tensor:
+        same = encoder_output.expand(len(target), -1, -1), keep.expand(len(target), -1)
+        hidden = model.decode(target, *same, store, distance.expand(len(target), -1))
+        return model.base.embedding.logits(hidden[:, -1])
 
-    return beam_search(next_token, **options)
+    return beam_search(next_tokens, **options)
 
 
 def search_document(

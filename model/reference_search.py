@@ -1,8 +1,10 @@
 """The slow reference beam search, with which the tests compare every fast path.
 
-One sentence at a time; the whole prefix is computed again at every step, without rings or batches.
+One sentence at a time; the whole prefix is computed again at every step, without rings. The hypotheses of a step are
+equally long, and so a batch without padding.
 """
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +15,8 @@ from model.config import SPECIAL_IDS, SpecialIds
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
-NextToken = Callable[[Tensor], Tensor]
-"""Target ids [1, length] from BOS on -> logits [vocabulary] of the token that follows."""
+NextTokens = Callable[[Tensor], Tensor]
+"""Target ids [hypothesis, length] from BOS on -> logits [hypothesis, vocabulary] of the token that follows each."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,18 @@ def reference_search(
     keep = torch.ones_like(source, dtype=torch.bool)
     encoder_output = model.encode(source, keep)
 
-    def next_token(target: Tensor) -> Tensor:
-        return model.embedding.logits(model.decode(target, encoder_output, keep))[0, -1]
+    def next_tokens(target: Tensor) -> Tensor:
+        rows = len(target)
+        hidden = model.decode(target, encoder_output.expand(rows, -1, -1), keep.expand(rows, -1))
+        return model.embedding.logits(hidden[:, -1])
 
     ids = model.config.ids
-    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix)
+    return beam_search(next_tokens, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix)
 
 
 @torch.no_grad()
 def beam_search(
-    next_token: NextToken,
+    next_tokens: NextTokens,
     beam_size: int = 4,
     num_hypotheses: int = 1,
     length_penalty: float = 1.0,
@@ -67,7 +71,7 @@ def beam_search(
     ids: SpecialIds = SPECIAL_IDS,
     prefix: Sequence[int] = (),
 ) -> list[ReferenceHypothesis]:
-    """Beam search over the scores of `next_token`: the best hypotheses, best first.
+    """Beam search over the scores of `next_tokens`: the best hypotheses, best first.
 
     Candidates of a step are the 2*beam_size best continuations of all beams; ties go to the lower beam, then to the
     lower token. EOS among the first `beam_size` candidates finishes a hypothesis; the best `beam_size` others stay in
@@ -79,7 +83,7 @@ def beam_search(
     prefix_length = len(prefix)
     live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length - prefix_length + 1):
-        candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
+        candidates = best_continuations(next_tokens, live, words, 2 * beam_size, ids)
         for score, beam, token in candidates[:beam_size]:
             if token == ids.eos:
                 finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
@@ -106,14 +110,16 @@ def suppressed_ids(words: Sequence[int] | None, vocab_size: int, ids: SpecialIds
 
 
 def best_continuations(
-    next_token: NextToken, live: list[LiveBeam], words: Sequence[int] | None, count: int, ids: SpecialIds = SPECIAL_IDS
+    next_tokens: NextTokens,
+    live: list[LiveBeam],
+    words: Sequence[int] | None,
+    count: int,
+    ids: SpecialIds = SPECIAL_IDS,
 ) -> list[tuple[float, int, int]]:
     """(cumulative score, beam, token) of the `count` best continuations, best first."""
-    scored = []
-    for beam, hypothesis in enumerate(live):
-        target = torch.tensor([[ids.bos, *hypothesis.ids]])
-        logits = next_token(target)
-        logits[suppressed_ids(words, len(logits), ids)] = HIDDEN
-        total = torch.log_softmax(logits, dim=-1) + torch.tensor(hypothesis.score, dtype=torch.float32)
-        scored += [(float(score), beam, token) for token, score in enumerate(total)]
-    return sorted(scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))[:count]
+    logits = next_tokens(torch.tensor([[ids.bos, *hypothesis.ids] for hypothesis in live]))
+    logits[:, suppressed_ids(words, logits.shape[1], ids)] = HIDDEN
+    before = torch.tensor([hypothesis.score for hypothesis in live], dtype=torch.float32)
+    total = torch.log_softmax(logits, dim=-1) + before[:, None]
+    scored = [(score, beam, token) for beam, scores in enumerate(total.tolist()) for token, score in enumerate(scores)]
+    return heapq.nsmallest(count, scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))

@@ -67,6 +67,12 @@ def variant_config(name: str, **changes: object) -> ModelConfig:
     return tiny_config(**(({} if name == "plain" else (VARIANTS | RECURRENT)[name]) | changes))
 
 
+def few_layers(name: str) -> dict[str, int]:
+    """Changes that leave one layer on each side where the layers of a variant are of one kind, and so differ by their
+    weights only; "aw" keeps two on each side, for the order and the names of their tensors."""
+    return {} if name == "aw" else {"encoder_layers": 1, "decoder_layers": 2 if name == "ssru-below" else 1}
+
+
 def attention_of(name: str, site: Site = "encoder", seed: int = 0) -> MultiHeadAttention:
     """One attention of a variant, float64, all parameters random."""
     torch.manual_seed(seed)
