@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from export.graphs import by_layer
 from export.onnx_graph.exporter import Axes, export_module
-from export.onnx_graph.quantize import edited
+from export.onnx_graph.quantize import Traces, edited
 from model.alignment import AlignmentHead, head_weights, layer_weights
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
@@ -32,7 +32,11 @@ class AlignGraph(nn.Module):
 
 
 def build_align_graph(
-    model: TranslationModel, manifest: Manifest, ranges: Mapping[str, float] | None, at: AlignmentHead
+    model: TranslationModel,
+    manifest: Manifest,
+    ranges: Mapping[str, float] | None,
+    at: AlignmentHead,
+    traces: Traces | None = None,
 ) -> onnx.ModelProto:
     """At fp32, or with `ranges` (see export.calibration) at int8."""
     target, keep = torch.full((2, 4), 8), torch.ones(2, 5, dtype=torch.int32)
@@ -41,5 +45,7 @@ def build_align_graph(
     read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
     inputs: Axes = {"target_ids": ("batch", "target"), "source_keep": ("batch", "source"), **read}
     outputs: Axes = {ALIGNMENT: ("batch", "piece", "source")}
-    exported = export_module(AlignGraph(model, at), (target, keep, sources), inputs, outputs)
-    return edited(exported, "align", ranges).model()
+    traced = (traces or Traces()).get(
+        "align", lambda: export_module(AlignGraph(model, at), (target, keep, sources), inputs, outputs)
+    )
+    return edited(traced, ranges).model()

@@ -10,7 +10,6 @@ from export.parity import TOLERANCE, GraphPair, ParityError, padded, sample_sour
 from model.alignment import AlignmentHead, Link, alignment, best_head, copied_links, default_head, lexicon_links
 from model.data.batching import Pair
 from model.data.lexicon import Lexicon
-from model.greedy import greedy
 from model.translation_model import TranslationModel
 from server.artifact.manifest import AlignmentKind, Manifest
 from server.backends.alignment import Aligner
@@ -18,21 +17,19 @@ from server.backends.alignment import Aligner
 INT8_ALIGNMENT_TOLERANCE = 0.5
 """Largest share of a translation's weights that may lie on other pieces at int8 than in the model; only a gross error
 exceeds it."""
-LONGEST_TRANSLATION = 60
 
 
 def choose_head(
     model: TranslationModel,
     text: ArtifactText,
     sources: Sequence[Ids],
+    translations: Sequence[list[int]],
     lexicon: Lexicon | None,
-    start: Sequence[int] = (),
 ) -> AlignmentKind:
-    """The head that agrees with most sure links between `sources` (ids as the encoder reads them) and their greedy
-    translations, which begin with `start`: links of the lexicon, where there is one, and links of equal pieces."""
+    """The head that agrees with most sure links between `sources` (ids as the encoder reads them) and the
+    `translations`: links of the lexicon, where there is one, and links of equal pieces."""
     words = [model.config.source_words(ids) for ids in sources]
-    targets = greedy(model, words, min(LONGEST_TRANSLATION, model.config.max_length), start=start)
-    pairs = [Pair(*both) for both in zip(words, targets, strict=True)]
+    pairs = [Pair(*both) for both in zip(words, translations, strict=True)]
     at, agreement = best_head(model, pairs, [sure_links(pair, text, lexicon) for pair in pairs])
     share, links = (0.0, 0) if agreement is None else agreement
     return AlignmentKind(at.layer, at.head, at.reads, round(share, 4), links)

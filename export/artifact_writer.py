@@ -11,10 +11,11 @@ from typing import Any, Literal
 
 from export.alignment import check_alignments, choose_head
 from export.artifact_text import ArtifactText
-from export.calibration import Ranges, context_ranges, input_ranges
+from export.calibration import Ranges, context_ranges, input_ranges, translations_of
 from export.context_parity import check_context_parity
 from export.goldens import goldens_of
 from export.manifest import context_kind, graph_files, make_manifest, manifest_text, with_context
+from export.onnx_graph.quantize import Traces
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import ContextExport, write_onnx
 from export.parity import check_parity, graph_pairs
@@ -167,18 +168,24 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     skipped = manifest.start_length
     sample = [ids[skipped:] for ids in text.readable_sources(options.calibration)]
     start = prefix[:skipped]
-    if any(graph.align for graph in graphs):
-        at = content.alignment
-        known = None if at is None else AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
-        manifest = dataclasses.replace(
-            manifest, alignment=known or choose_head(model, text, sample, content.lexicon, start)
-        )
-    ranges = input_ranges(model, sample, start=start) if has_int8 else {}
+    aligns, at = any(graph.align for graph in graphs), content.alignment
+    known = None if at is None else AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
+    is_measured = aligns and known is None
+    translations = translations_of(model, sample, start=start) if has_int8 or is_measured else []
+    if is_measured:
+        known = choose_head(model, text, sample, translations, content.lexicon)
+    manifest = dataclasses.replace(manifest, alignment=known if aligns else None)
+    ranges = input_ranges(model, sample, start=start, translations=translations) if has_int8 else {}
     in_context = None
     if document is not None:
-        in_context = ContextExport(document, context_ranges(document, sample, ranges) if has_int8 and sample else {})
+        in_context = ContextExport(
+            document,
+            context_ranges(document, sample, ranges, translations=translations) if has_int8 and sample else {},
+        )
+    traces = Traces(keep=[graph.format for graph in graphs].count("onnx") > 1)
     for graph in graphs:
-        write_graph(model, manifest, graph, ranges, folder, shortlist, in_context)
+        write_graph(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
+    del traces  # before graphs are loaded
     manifest = with_signatures(manifest, folder)
     artifact = Artifact(folder, manifest)
     examples = text.readable_sources(options.examples)
@@ -242,12 +249,13 @@ def write_graph(
     folder: Path,
     shortlist: ShortlistPlan | None = None,
     in_context: ContextExport | None = None,
+    traces: Traces | None = None,
 ) -> None:
-    """Write the graphs of one format and precision."""
+    """Write the graphs of one format and precision; `traces` of the same model."""
     if graph.format == "torchscript":
         write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
     else:
-        write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context)
+        write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
 
 
 def _origin(checkpoint: Path, config: ModelConfig) -> dict[str, Any]:

@@ -17,22 +17,38 @@ from model.translation_model import TranslationModel
 Ranges = dict[str, float]
 """Module name -> its largest absolute input; under OUTPUT that of the output projection."""
 
+LONGEST = 60
+"""Tokens of a translation."""
 HEADROOM = 1.25
 """Factor on the ranges of a context layer: inputs in use exceed those of the sample, and clipped inputs may change
 words."""
 
 
+def translations_of(
+    model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = LONGEST, start: Sequence[int] = ()
+) -> list[list[int]]:
+    """Greedy translations of `sources`, ids as the encoder reads them, that begin with `start`."""
+    words = [model.config.source_words(ids) for ids in sources]
+    return greedy(model, words, min(max_length, model.config.max_length), start=start)
+
+
 @torch.no_grad()
 def input_ranges(
-    model: TranslationModel, sources: Sequence[Sequence[int]], max_length: int = 60, start: Sequence[int] = ()
+    model: TranslationModel,
+    sources: Sequence[Sequence[int]],
+    max_length: int = LONGEST,
+    start: Sequence[int] = (),
+    translations: Sequence[list[int]] | None = None,
 ) -> Ranges:
-    """The ranges over greedy translations of `sources`, ids as the encoder reads them, that begin with `start`."""
+    """The ranges over `translations` of `sources`, by default `translations_of` them."""
+    if translations is None:
+        translations = translations_of(model, sources, max_length, start)
     if not model.config.is_plain:
         # Weights that do not sum to one are largest where few keys are visible.
-        sources = [*sources, [model.config.eos_id]]
+        empty = [[model.config.eos_id]]
+        sources, translations = [*sources, *empty], [*translations, *translations_of(model, empty, max_length, start)]
     words = [model.config.source_words(ids) for ids in sources]
     most = min(max_length, model.config.max_length)
-    translations = greedy(model, words, most, start=start)
     with recorded_ranges(model) as ranges:
         for source, target in zip(words, translations, strict=True):  # one by one: padding would widen the ranges
             seen = torch.tensor([[model.config.ids.bos, *target][:most]])
@@ -42,12 +58,18 @@ def input_ranges(
 
 @torch.no_grad()
 def context_ranges(
-    document: DocumentModel, sources: Sequence[Sequence[int]], alone: Ranges, max_length: int = 60
+    document: DocumentModel,
+    sources: Sequence[Sequence[int]],
+    alone: Ranges,
+    max_length: int = LONGEST,
+    translations: Sequence[list[int]] | None = None,
 ) -> Ranges:
     """The ranges where sentences attend to all others of `sources`, or only to the previous sentence (a mean over fewer
-    words is larger). They are at least the ranges of sentences `alone`."""
+    words is larger). They are at least the ranges of sentences `alone`. `translations`: as in `input_ranges`."""
     words = [document.base.config.source_words(ids) for ids in sources]
-    targets = greedy(document.base, words, min(max_length, document.base.config.max_length - 1))
+    if translations is None:
+        translations = translations_of(document.base, sources, max_length)
+    targets = [ids[: document.base.config.max_length - 1] for ids in translations]
     others = ~torch.eye(len(words), dtype=torch.bool)
     before = torch.eye(len(words), dtype=torch.bool).roll(-1, dims=1)
     with recorded_ranges(document) as ranges:

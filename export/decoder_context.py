@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
-from export.document_graphs import result_axes
+from export.document_graphs import at_precision, result_axes
 from export.graphs import by_layer
-from export.onnx_graph.exporter import Axes, export_module
+from export.onnx_graph.exporter import Axes
 from export.onnx_graph.linear import projection_for
-from export.onnx_graph.quantize import edited
+from export.onnx_graph.quantize import Traces
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes
 from model.config import BOS_ID
@@ -76,7 +76,7 @@ def example_translation(manifest: Manifest, batch: int = 2) -> tuple[Tensor, Ten
 
 
 def decoder_context_graphs(
-    model: DocumentModel, manifest: Manifest, ranges: Ranges | None
+    model: DocumentModel, manifest: Manifest, ranges: Ranges | None, traces: Traces | None = None
 ) -> dict[str, onnx.ModelProto]:
     """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
     attention, width = model.context.attention, model.base.config.d_model
@@ -91,12 +91,13 @@ def decoder_context_graphs(
     inputs: Axes = {**translation, **read, **page_axes(attention, "batch")}
     results = {name: axes for name, axes in result_axes(model, "target").items() if name != "new_memory"}
     pages = example_pages(attention, 2, width)
-    exported = {
-        "store": export_module(StatesGraph(model), (keep, target, words, sources), kept, stored),
-        "attend": export_module(TranslationAttendGraph(model), (keep, target, sources, pages), inputs, results),
+    traces = traces or Traces()
+    modules: dict[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]] = {
+        "store": (StatesGraph(model), (keep, target, words, sources), kept, stored),
+        "attend": (TranslationAttendGraph(model), (keep, target, sources, pages), inputs, results),
     }
-    step = export_step(model.base, manifest, model.context)
+    step = traces.get("step", lambda: export_step(model.base, manifest, model.context), "step in context")
     return {
-        **{kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()},
+        **at_precision(modules, ranges, traces),
         "step": build_step_graph(step, manifest, ranges, projection_for(ranges), Words.of(model.base)),
     }

@@ -5,13 +5,16 @@ other sentences into [batch, J, ...], gets from `ContextAttendGraph` the encoder
 from `ProjectGraph` the cross-attention tensors. J and W are free axes.
 """
 
+import functools
+from collections.abc import Mapping
+
 import onnx
 import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
 from export.onnx_graph.exporter import Axes, export_module
-from export.onnx_graph.quantize import edited
+from export.onnx_graph.quantize import Traces, edited
 from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes, page_names
 from export.pruned_attention import attend_used
 from export.signature import encode_signature
@@ -167,7 +170,9 @@ def result_axes(model: DocumentModel, length: str) -> Axes:
     return {name: free[name] for name in attend_outputs(model)}
 
 
-def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, onnx.ModelProto]:
+def document_graphs(
+    model: DocumentModel, ranges: Ranges | None, traces: Traces | None = None
+) -> dict[str, onnx.ModelProto]:
     """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention
     only."""
     attention = model.context.attention
@@ -180,13 +185,26 @@ def document_graphs(model: DocumentModel, ranges: Ranges | None) -> dict[str, on
     inputs = {**dict.fromkeys(("memory", "keep"), ("batch", "source")), **page_axes(attention, "batch")}
     results = result_axes(model, "source")
     cross: Axes = dict.fromkeys(encode_signature(model.base).output_names, ("batch", None, "source"))
-    exported = {
-        "store": export_module(ContextEncodeGraph(model), (encoder_output, ones), words, stored),
-        "attend": export_module(ContextAttendGraph(model), attend_example(model), inputs, results),
-        "project": export_module(ProjectGraph(model), (encoder_output,), {"memory": ("batch", "source")}, cross),
-    }
     pruned_results: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
-    exported["near"] = export_module(NearGraph(model), near_example(model), near_axes(attention), pruned_results)
+    modules: dict[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]] = {
+        "store": (ContextEncodeGraph(model), (encoder_output, ones), words, stored),
+        "attend": (ContextAttendGraph(model), attend_example(model), inputs, results),
+        "project": (ProjectGraph(model), (encoder_output,), {"memory": ("batch", "source")}, cross),
+        "near": (NearGraph(model), near_example(model), near_axes(attention), pruned_results),
+    }
     if isinstance(attention, HierarchicalAttention):
-        exported["pruned"] = export_module(PrunedAttendGraph(model), attend_example(model), inputs, pruned_results)
-    return {kind: edited(graph, kind, ranges).model() for kind, graph in exported.items()}
+        modules["pruned"] = (PrunedAttendGraph(model), attend_example(model), inputs, pruned_results)
+    return at_precision(modules, ranges, traces)
+
+
+def at_precision(
+    modules: Mapping[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]],
+    ranges: Ranges | None,
+    traces: Traces | None,
+) -> dict[str, onnx.ModelProto]:
+    """Name -> graph of a module, given with the arguments of `export_module`."""
+    traces = traces or Traces()
+    return {
+        kind: edited(traces.get(kind, functools.partial(export_module, *arguments)), ranges).model()
+        for kind, arguments in modules.items()
+    }

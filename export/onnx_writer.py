@@ -15,7 +15,7 @@ from export.example_state import example_source
 from export.graphs import EncodeGraph
 from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import Projection, projection_for
-from export.onnx_graph.quantize import edited
+from export.onnx_graph.quantize import Traces, edited
 from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
 from export.onnx_graph.step import Words, build_step_graph, export_step
 from export.score_graph import score_graph
@@ -38,6 +38,7 @@ def build_encode_graph(
     manifest: Manifest,
     ranges: Mapping[str, float] | None,
     shortlist: tuple[ShortlistPlan, Projection, Words] | None = None,
+    traces: Traces | None = None,
 ) -> onnx.ModelProto:
     """source_ids, source_keep [batch, source] -> the manifest's source tensors and, where it has context, memory
     [batch, source, d]. With a shortlist, the projection and its words: the sentences' shortlists."""
@@ -45,8 +46,10 @@ def build_encode_graph(
     outputs: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
     if manifest.gives_memory:
         outputs = {**outputs, "memory": ("batch", "source")}
-    exported = export_module(EncodeGraph(model, manifest.gives_memory), example_source(), inputs, outputs)
-    graph = edited(exported, "encode", ranges)
+    traced = (traces or Traces()).get(
+        "encode", lambda: export_module(EncodeGraph(model, manifest.gives_memory), example_source(), inputs, outputs)
+    )
+    graph = edited(traced, ranges)
     if shortlist is not None:
         plan, projection, words = shortlist
         add_shortlist(graph, projection, "source_ids", "source_keep", plan, words.weight, words.bias)
@@ -61,16 +64,18 @@ def write_onnx(
     folder: Path,
     shortlist: ShortlistPlan | None = None,
     in_context: ContextExport | None = None,
+    traces: Traces | None = None,
 ) -> None:
     """Write the files that `graph` names. `input_ranges`: see export.calibration; only int8 uses them. `shortlist` is
-    needed if `graph` has a step over one, `in_context` if it has context. Raises InPlaceError,
-    ScoreError."""
+    needed if `graph` has a step over one, `in_context` if it has context. `traces`: of the same model. Raises
+    InPlaceError, ScoreError."""
+    traces = traces or Traces()
     ranges = input_ranges if graph.precision == "int8" else None
     projection, words = projection_for(ranges), Words.of(model)
     listed = (shortlist, projection, words) if shortlist is not None and graph.step_shortlist else None
-    step = export_step(model, manifest)
+    step = traces.get("step", lambda: export_step(model, manifest))
     models = {
-        graph.encode: build_encode_graph(model, manifest, ranges, listed),
+        graph.encode: build_encode_graph(model, manifest, ranges, listed, traces),
         graph.step: build_step_graph(step, manifest, ranges, projection, words),
     }
     if graph.step_shortlist:
@@ -78,13 +83,15 @@ def write_onnx(
     if graph.context is not None and in_context is not None:
         document, seen = in_context.document, in_context.ranges if graph.precision == "int8" else None
         built = (
-            document_graphs(document, seen) if document.on_encoder else decoder_context_graphs(document, manifest, seen)
+            document_graphs(document, seen, traces)
+            if document.on_encoder
+            else decoder_context_graphs(document, manifest, seen, traces)
         )
         models |= {getattr(graph.context, kind): item for kind, item in built.items()}
     steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
     models |= {score: score_graph(models[step]) for step, score in steps if score}
     if graph.align:
-        models[graph.align] = build_align_graph(model, manifest, ranges, head_of(model, manifest))
+        models[graph.align] = build_align_graph(model, manifest, ranges, head_of(model, manifest), traces)
     write_sharing(models, folder, f"weights.{graph.precision}.bin")
 
 

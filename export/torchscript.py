@@ -44,14 +44,37 @@ class FlatStep(nn.Module):
         return [result[name] for name in self.given]
 
 
+class OneModule(nn.Module):
+    """A module whose tensors are all its own, "a.b" as "a/b": torch.jit.trace copies every submodule, which takes
+    longer than the trace. The tracer knows a tensor wherever it is read."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self._whole = (module,)  # a tuple is no submodule
+        for name, tensor in tensors_of(module):
+            if isinstance(tensor, nn.Parameter):
+                self.register_parameter(flat(name), tensor)
+            else:
+                self.register_buffer(flat(name), tensor)
+
+    def forward(self, tensors: list[Tensor]) -> list[Tensor]:
+        result: list[Tensor] = self._whole[0](tensors)
+        return result
+
+
+def flat(name: str) -> str:
+    """The name of a submodule's tensor in OneModule."""
+    return name.replace(".", "/")
+
+
 def trace(module: nn.Module, arguments: list[Tensor], path: Path) -> None:
     """Write the trace of a module over one list; its tensors that a step keeps at the precision of the weights are
     given at bf16."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # torch.jit announces its retirement; shape comparisons are traced on purpose
-        half = copy.deepcopy(module).bfloat16().eval()
+        half = OneModule(copy.deepcopy(module).bfloat16().eval())
         traced = torch.jit.trace(half, (arguments,), check_trace=False, strict=False).float()  # type: ignore[no-untyped-call]
-        exact = dict(tensors_of(module))
+        exact = {flat(name): tensor for name, tensor in tensors_of(module)}
         for name, tensor in tensors_of(traced):
             tensor.data.copy_(exact[name].data)
         traced.save(str(path))

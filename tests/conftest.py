@@ -104,10 +104,14 @@ def document_artifacts(document_artifact: Path, bilingual_artifact: Path) -> dic
 
 
 @pytest.fixture(scope="session")
-def context_artifact(shared: Path) -> ContextArtifact:
-    """(attention, side) -> an artifact of `lively_document_model(attention, side)` at fp32."""
+def context_artifact(shared: Path, request: pytest.FixtureRequest) -> ContextArtifact:
+    """(attention, side) -> an artifact of `lively_document_model(attention, side)` at fp32, or more."""
 
     def get(attention: str, side: str) -> Path:
+        if attention == "sparse-soft":  # of the fixtures above
+            made: Path = request.getfixturevalue("document_artifact" if side == "encoder" else "bilingual_artifact")
+            return made
+
         def write(folder: Path) -> None:
             write_document_artifact(lively_document_model(attention, side), folder, graphs=(("onnx", "fp32"),))
 

@@ -34,6 +34,8 @@ class Shape:
     scaled: bool = True
     eos_bonus: float = 4.0
     """Bonus of EOS in every logit, so that translations end, some early and some late."""
+    layers: int = 2
+    """Of the encoder, and of the decoder."""
 
 
 def trained(sentences: tuple[str, ...]) -> bytes:
@@ -89,9 +91,10 @@ def random_marian(shape: Shape, source_size: int, target_size: int, seed: int) -
     pad = target_size - 1
     torch.manual_seed(seed)
     values: dict[str, Any] = {
-        "vocab_size": source_size, "decoder_vocab_size": target_size, "d_model": 32, "encoder_layers": 2,
-        "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 64,
-        "decoder_ffn_dim": 64, "max_position_embeddings": 64, "activation_function": shape.activation,
+        "vocab_size": source_size, "decoder_vocab_size": target_size, "d_model": 32,
+        "encoder_layers": shape.layers, "decoder_layers": shape.layers, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+        "max_position_embeddings": 64, "activation_function": shape.activation,
         "scale_embedding": shape.scaled, "share_encoder_decoder_embeddings": shape.shared, "pad_token_id": pad,
         "decoder_start_token_id": pad, "eos_token_id": EOS, "init_std": 0.2,
         "forced_eos_token_id": EOS if shape.forced_eos else None,

@@ -41,6 +41,8 @@ class GraphBuilder:
         self.name = name
         self._count = 0
         self._nodes: list[NodeProto] = []
+        self._makers: dict[str, NodeProto] = {}
+        self._readers: dict[str, list[NodeProto]] = {}
         self._constants: dict[str, TensorProto] = {}
         self._small: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._inputs: dict[str, onnx.ValueInfoProto] = {}
@@ -58,8 +60,20 @@ class GraphBuilder:
             if node.op_type == "Constant":
                 graph._constants[node.output[0]] = helper.get_node_attr_value(node, "value")
             else:
-                graph._nodes.append(node)
+                graph._add(node)
         return graph
+
+    def copy(self) -> "GraphBuilder":
+        """A copy that is edited for itself. The values of constants, which nobody changes, are shared."""
+        twin = GraphBuilder(self.name)
+        twin._count = self._count
+        for node in self._nodes:
+            own = NodeProto()
+            own.CopyFrom(node)
+            twin._add(own)
+        twin._constants, twin._small = dict(self._constants), dict(self._small)
+        twin._inputs, twin._outputs = dict(self._inputs), dict(self._outputs)
+        return twin
 
     # Queries
 
@@ -69,10 +83,12 @@ class GraphBuilder:
 
     def maker(self, tensor: str, *kinds: str) -> NodeProto | None:
         """The node of one of these kinds that makes `tensor`, or None."""
-        return next((node for node in self._nodes if tensor in node.output and node.op_type in kinds), None)
+        node = self._makers.get(tensor)
+        return node if node is not None and node.op_type in kinds else None
 
     def readers(self, tensor: str) -> list[NodeProto]:
-        return [node for node in self._nodes if tensor in node.input]
+        """A new list of the nodes that read `tensor`, each once."""
+        return list(self._readers.get(tensor, ()))
 
     def array(self, tensor: str) -> NDArray[Any] | None:
         """The value of a constant; None for other tensors."""
@@ -117,10 +133,17 @@ class GraphBuilder:
         """Add a node with several outputs."""
         index, self._count = self._count, self._count + 1
         names = [f"{kind}.{index}" if outputs == 1 else f"{kind}.{index}.{number}" for number in range(outputs)]
-        self._nodes.append(
+        self._add(
             helper.make_node(kind, list(inputs), names, name=f"{self.name}/{kind}.{index}", domain=domain, **attributes)
         )
         return names
+
+    def _add(self, node: NodeProto) -> None:
+        self._nodes.append(node)
+        for name in filter(None, node.output):
+            self._makers[name] = node
+        for name in dict.fromkeys(filter(None, node.input)):
+            self._readers.setdefault(name, []).append(node)
 
     def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Add a node with one output."""
@@ -137,22 +160,39 @@ class GraphBuilder:
 
     def replace(self, old: str, new: str) -> None:
         """Let all nodes that read `old` read `new`; outputs keep their names."""
-        maker = next(node for node in self._nodes if old in node.output)
-        maker.output[list(maker.output).index(old)] = ""
+        rename(self._makers.pop(old).output, old, "")
         if self.is_output(old):
             self._rename(new, old)
         else:
-            for node in self._nodes:
-                rename(node.input, old, new)
+            self._read_instead(old, new)
+
+    def read_instead(self, node: NodeProto, index: int, new: str) -> None:
+        """Let one input of a node be `new`."""
+        old = node.input[index]
+        node.input[index] = new
+        if old not in node.input:
+            self._readers[old].remove(node)
+        if node not in self.readers(new):
+            self._readers.setdefault(new, []).append(node)
 
     def drop_output(self, name: str) -> None:
         """Remove an output."""
         del self._outputs[name]
 
     def _rename(self, old: str, new: str) -> None:
-        for node in self._nodes:
+        self._read_instead(old, new)
+        maker = self._makers.pop(old, None)
+        if maker is not None:
+            rename(maker.output, old, new)
+            self._makers[new] = maker
+
+    def _read_instead(self, old: str, new: str) -> None:
+        """All readers of `old` read `new`."""
+        for node in self._readers.pop(old, ()):
+            already = new in node.input
             rename(node.input, old, new)
-            rename(node.output, old, new)
+            if not already:
+                self._readers.setdefault(new, []).append(node)
 
     def model(self) -> onnx.ModelProto:
         """The finished, checked model, without nodes that no output needs."""

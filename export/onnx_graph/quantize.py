@@ -4,7 +4,7 @@ Ranges are fixed, so that a sentence's result does not depend on its neighbours 
 stays at fp32.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import onnx
@@ -15,13 +15,34 @@ from export.onnx_graph.linear_maps import constant_of, linear_maps, split_linear
 from export.onnx_graph.tidy import drop_idle_casts, join_heads, keep_flags
 
 
-def edited(exported: onnx.ModelProto, name: str, ranges: Mapping[str, float] | None) -> GraphBuilder:
-    """The edited graph, to which nodes may be added: at fp32, or with `ranges` (see export.calibration) at int8."""
+class Traces:
+    """Traced graphs of one model, without redundant operators. With `keep` each is traced once, for graphs of several
+    precisions; kept ones hold weights."""
+
+    def __init__(self, keep: bool = False) -> None:
+        self._keep, self._graphs = keep, dict[str, GraphBuilder]()
+
+    def get(self, name: str, trace: Callable[[], onnx.ModelProto], key: str = "") -> GraphBuilder:
+        """The graph of this name, to be edited as a copy. `key` where another graph has the name, too."""
+        graph = self._graphs.get(key or name) or tidied(trace(), name)
+        if self._keep:
+            self._graphs[key or name] = graph
+        return graph
+
+
+def tidied(exported: onnx.ModelProto, name: str) -> GraphBuilder:
+    """An exported graph without redundant operators."""
     graph = GraphBuilder.of(exported, name)
     drop_idle_casts(graph, exported)
     keep_flags(graph)
     join_heads(graph)
     split_linear_maps(graph)
+    return graph
+
+
+def edited(traced: GraphBuilder, ranges: Mapping[str, float] | None) -> GraphBuilder:
+    """A copy, to which nodes may be added: at fp32, or with `ranges` (see export.calibration) at int8."""
+    graph = traced.copy()
     if ranges is not None:
         quantize_linear(graph, ranges)
         quantize_embedding(graph)

@@ -106,7 +106,7 @@ def state_arguments(manifest: Manifest) -> tuple[Tensor | list[Tensor], ...]:
 
 
 def build_step_graph(
-    exported: onnx.ModelProto,
+    traced: GraphBuilder,
     manifest: Manifest,
     ranges: Mapping[str, float] | None,
     projection: Projection,
@@ -115,7 +115,7 @@ def build_step_graph(
 ) -> onnx.ModelProto:
     """The graph of `export_step` with the projection to words and the choice among them; with a shortlist among each
     slot's listed words only. Raises InPlaceError."""
-    graph = edited(exported, "step", ranges)
+    graph = edited(traced, ranges)
     graph.drop_output(STATE)
     logits, size, listed = project(graph, projection, words, shortlist)
     log_probability = graph.op("LogSoftmax", logits, axis=-1)  # [slot, beam, size]

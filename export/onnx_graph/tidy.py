@@ -67,8 +67,9 @@ def join_heads(graph: GraphBuilder) -> None:
     for node in graph.nodes("MultiHeadAttention"):
         heads = attribute(node, "num_heads")
         whole = [whole_of(graph, tensor, heads) for tensor in node.input[1:3]]
-        if all(whole):
-            node.input[1:3] = whole
+        if None not in whole:
+            for index, tensor in enumerate(whole, 1):
+                graph.read_instead(node, index, str(tensor))
 
 
 def whole_of(graph: GraphBuilder, tensor: str, heads: int) -> str | None:

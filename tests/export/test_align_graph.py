@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from export.align_graph import build_align_graph
-from export.alignment import alignment_difference, check_alignments, head_of
+from export.alignment import INT8_ALIGNMENT_TOLERANCE, alignment_difference, check_alignments, head_of
 from export.calibration import Ranges, recorded_ranges
 from export.manifest import graph_files, make_manifest
+from export.onnx_graph.quantize import Traces
 from export.onnx_writer import build_encode_graph, write_sharing
 from export.parity import TOLERANCE, ParityError, graph_pairs, padded, sample_sources
 from export.signature import align_signature, encode_signature, read_signature
@@ -24,19 +25,26 @@ from server.backends.alignment import Aligner
 from server.backends.load import load_backend
 from server.backends.onnx.alignment import OnnxAligner
 from server.backends.onnx.session import open_graph
+from tests.graphs import ranges_of_random_words
 from tests.models import lively_model, tiny_config
 from tests.variants import RECURRENT, VARIANTS, lively_variant
 
 
-def aligner_of(model: TranslationModel, at: AlignmentHead, folder: Path, ranges: Ranges | None = None) -> Aligner:
+def aligner_of(
+    model: TranslationModel,
+    at: AlignmentHead,
+    folder: Path,
+    ranges: Ranges | None = None,
+    traces: Traces | None = None,
+) -> Aligner:
     """The two graphs that an alignment needs, without the others."""
     files = graph_files("onnx", "fp32" if ranges is None else "int8")
     manifest = make_manifest(model, "x", ("en", "de"), (files,), "", "", 1.0, {})
     graphs = {
-        files.encode: build_encode_graph(model, manifest, ranges),
-        files.align: build_align_graph(model, manifest, ranges, at),
+        files.encode: build_encode_graph(model, manifest, ranges, traces=traces),
+        files.align: build_align_graph(model, manifest, ranges, at, traces),
     }
-    write_sharing(graphs, folder, "weights.bin")
+    write_sharing(graphs, folder, f"weights.{files.precision}.bin")
     planned = encode_signature(model)
     signatures = {
         files.encode: read_signature(folder / files.encode, planned),
@@ -53,10 +61,14 @@ HEADS = [AlignmentHead(2), AlignmentHead(1, 2, reads=True)]
 
 @pytest.mark.parametrize("name", ["plain", *VARIANTS, *RECURRENT])
 def test_the_graph_is_the_model(name: str, tmp_path: Path) -> None:
-    model = lively_model(tiny_config()) if name == "plain" else lively_variant(name, loudness=1)
-    at = HEADS[len(name) % 2]
-    difference, _ = alignment_difference(model, aligner_of(model, at, tmp_path), at)
+    layers = {"encoder_layers": 1}
+    model = lively_model(tiny_config(**layers)) if name == "plain" else lively_variant(name, loudness=1, **layers)
+    at, traces = HEADS[len(name) % 2], Traces(keep=True)
+    difference, _ = alignment_difference(model, aligner_of(model, at, tmp_path, traces=traces), at)
     assert difference < TOLERANCE
+    int8 = aligner_of(model, at, tmp_path, ranges_of_random_words(model), traces)
+    _, moved = alignment_difference(model, int8, at)
+    assert 0 < moved < INT8_ALIGNMENT_TOLERANCE
 
 
 @pytest.mark.parametrize("changes", [{"norm": "after"}, {"source_embedding": "separate", "source_vocab_size": 90}])

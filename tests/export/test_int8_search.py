@@ -1,40 +1,33 @@
 """int8 graphs of every mechanism as whole searches: what they find is what the reference search finds at int8."""
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from export.artifact_writer import write_graph
-from export.calibration import context_ranges, input_ranges, recorded_ranges
+from export.calibration import context_ranges, input_ranges
 from export.context_parity import half_precision
-from export.manifest import context_kind, graph_files, make_manifest, with_context
-from export.onnx_writer import ContextExport
 from export.parity import sample_sources
-from export.signature import with_signatures
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS, EOS_ID
 from model.data.batching import Pair
-from model.document import DocumentModel
 from model.document_search import search_document, stack_store
 from model.reference_search import ReferenceHypothesis, reference_search
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.synchronous import Source, translate_now
 from tests.documents import lively_document_model
+from tests.graphs import ranges_of_random_words, write_graphs
 from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8
 from tests.scores import teacher_forced
 from tests.server.engine.runs import new_engine, run
-from tests.variants import RECURRENT, VARIANTS, lively_variant
+from tests.variants import RECURRENT, VARIANTS, few_layers, lively_variant
 
 BEAM, LONGEST = 3, 12
 OPTIONS = SearchOptions(beam_size=BEAM, max_length=LONGEST)
@@ -42,21 +35,6 @@ CLOSE = 0.05
 """Nats, summed over a translation: where sums of floats differ in their last bits, a number may take the next level."""
 
 Score = Callable[[Sequence[int]], list[float]]
-
-
-def backend_of(model: TranslationModel | DocumentModel, ranges: dict[str, float], folder: Path) -> Backend:
-    """The int8 graphs of a model, all with the same ranges."""
-    graph = graph_files("onnx", "int8")
-    document = model if isinstance(model, DocumentModel) else None
-    base = model.base if isinstance(model, DocumentModel) else model
-    in_context = None
-    if document is not None:
-        graph, in_context = with_context(graph, document), ContextExport(document, ranges)
-    manifest = make_manifest(base, "x", ("en", "de"), (graph,), "", "", 1.0, {})
-    if document is not None:
-        manifest = dataclasses.replace(manifest, context=context_kind(document))
-    write_graph(base, manifest, graph, ranges, folder, in_context=in_context)
-    return load_backend(Artifact(folder, with_signatures(manifest, folder)), "onnx", "int8")
 
 
 def check(result: SentenceResult, expected: ReferenceHypothesis, score: Score) -> bool:
@@ -73,13 +51,10 @@ def plain() -> TranslationModel:
 
 @pytest.mark.parametrize("name", ["plain", *VARIANTS, *RECURRENT])
 def test_a_search_equals_the_reference_search(name: str, tmp_path: Path) -> None:
-    model = plain() if name == "plain" else lively_variant(name, loudness=1)
-    with torch.no_grad(), recorded_ranges(model) as ranges:
-        ids = torch.randint(4, 320, (8, 20), generator=torch.Generator().manual_seed(0))
-        for length in (1, 2, 20):
-            model(ids[:, :length], torch.ones(8, length, dtype=torch.bool), ids.flip(0))
-    twin, sources = at_int8(model, ranges), sample_sources(320, 40)[1:4]
-    results = translate_now(backend_of(model, ranges, tmp_path), [Source(tuple(ids)) for ids in sources], OPTIONS)
+    model = plain() if name == "plain" else lively_variant(name, loudness=1, **few_layers(name))
+    twin, sources = at_int8(model, ranges_of_random_words(model)), sample_sources(320, 40)[1:4]
+    backend = load_backend(write_graphs(model, tmp_path, ("onnx", "int8")), "onnx", "int8")
+    results = translate_now(backend, [Source(tuple(ids)) for ids in sources], OPTIONS)
     same = 0
     for source, result in zip(sources, results, strict=True):
         (expected,) = reference_search(twin, source, beam_size=BEAM, max_length=LONGEST)
@@ -98,7 +73,8 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     sources = [tuple(ids) for ids in sample_sources(320, 40)[:4]]
     sample = [*sources, *sample_sources(320, 40, seed=1)]
     ranges = context_ranges(model, sample, input_ranges(model.base, sample))
-    backend, twin = backend_of(model, ranges, tmp_path), at_int8(model, ranges)
+    backend = load_backend(write_graphs(model, tmp_path, ("onnx", "int8"), ranges=ranges), "onnx", "int8")
+    twin = at_int8(model, ranges)
     drafts: list[tuple[int, ...]] = [()] * len(sources)
     if side == "decoder":
         drafts = [result.hypotheses[0].ids for result in translated(backend, sources, None, beam_size=1)]

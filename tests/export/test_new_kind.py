@@ -11,11 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from export.artifact_writer import write_graph
-from export.calibration import recorded_ranges
-from export.manifest import graph_files, make_manifest
 from export.parity import sample_sources, step_difference
-from export.signature import with_signatures
 from model.attention.select import build_attention
 from model.attention.terms import AttentionTerm
 from model.attention.visible_keys import VisibleKeys
@@ -25,11 +21,11 @@ from model.reference_search import reference_search
 from model.training.recipe import RECIPES, load_row
 from model.training.train import batch_loss
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.engine.synchronous import Source, translate_now
-from tests.export.test_int8_search import BEAM, LONGEST, OPTIONS, backend_of, check
-from tests.models import lively_model
+from tests.export.test_int8_search import BEAM, LONGEST, OPTIONS, check
+from tests.graphs import ranges_of_random_words, write_graphs
+from tests.models import EVERY_KIND, lively_model
 from tests.reference.int8 import at_int8
 from tests.reference.multi_head import Array, Weights, attention
 from tests.scores import teacher_forced
@@ -115,20 +111,13 @@ def test_it_learns(config: ModelConfig) -> None:
 
 def test_its_graphs_are_the_model_and_its_int8_searches_the_reference(config: ModelConfig, tmp_path: Path) -> None:
     model = lively_model(config)
-    graphs = tuple(graph_files(format, "fp32") for format in ("onnx", "torchscript"))
-    manifest = make_manifest(model, NAME, ("en", "de"), graphs, "", "", 1.0, {})
-    for graph in graphs:
-        write_graph(model, manifest, graph, {}, tmp_path)
-    artifact = Artifact(tmp_path, with_signatures(manifest, tmp_path))
-    for graph in graphs:
-        assert step_difference(model, load_backend(artifact, graph.format, "fp32"), 9) < 1e-4
+    artifact = write_graphs(model, tmp_path, *EVERY_KIND, align=True)
+    for format in ("onnx", "torchscript"):
+        assert step_difference(model, load_backend(artifact, format, "fp32"), 9) < 1e-4
 
-    with torch.no_grad(), recorded_ranges(model) as ranges:
-        ids = torch.randint(4, 320, (8, 20), generator=torch.Generator().manual_seed(0))
-        for length in (1, 2, 20):
-            model(ids[:, :length], torch.ones(8, length, dtype=torch.bool), ids.flip(0))
-    twin, sources = at_int8(model, ranges), sample_sources(320, 40)[1:4]
-    results = translate_now(backend_of(model, ranges, tmp_path), [Source(tuple(ids)) for ids in sources], OPTIONS)
+    twin, sources = at_int8(model, ranges_of_random_words(model)), sample_sources(320, 40)[1:4]
+    int8 = load_backend(artifact, "onnx", "int8")
+    results = translate_now(int8, [Source(tuple(ids)) for ids in sources], OPTIONS)
     for source, result in zip(sources, results, strict=True):
         (expected,) = reference_search(twin, source, beam_size=BEAM, max_length=LONGEST)
         assert check(result, expected, functools.partial(teacher_forced, twin, source))

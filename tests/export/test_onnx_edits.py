@@ -232,6 +232,19 @@ def test_an_output_keeps_its_name_when_it_is_replaced() -> None:
     assert run(graph.model(), x=np.array([-2], np.float32)).tolist() == [2]
 
 
+def test_a_copy_is_edited_for_itself() -> None:
+    graph = GraphBuilder("copied")
+    x = graph.input("x", "float32", ["a"])
+    inner = graph.op("Neg", graph.op("Add", x, graph.constant(np.float32(1))))
+    graph.output(graph.op("Exp", inner), "y", "float32", ["a"])
+    before, twin = graph.model(), graph.copy()
+    twin.replace(inner, twin.op("Abs", x))
+    twin.read_instead(twin.nodes("Abs")[0], 0, twin.op("Mul", x, twin.constant(np.float32(2))))
+    assert graph.model() == before
+    assert [node.op_type for node in twin.model().graph.node] == ["Mul", "Abs", "Exp"]
+    assert [node.op_type for node in twin.readers(x)] == ["Add", "Mul"]
+
+
 def test_nodes_of_a_long_chain_are_ordered() -> None:
     """Graphs are deeper than Python's stack."""
     chain = [helper.make_node("Neg", [f"x{i}"], [f"x{i + 1}"]) for i in range(3000)]

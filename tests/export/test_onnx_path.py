@@ -11,14 +11,11 @@ from numpy.typing import NDArray
 from onnx import helper
 from torch import Tensor, nn
 
-from export.artifact_writer import write_graph
 from export.calibration import input_ranges
 from export.example_state import example_state
 from export.graphs import StepGraph
-from export.manifest import graph_files, make_manifest
 from export.onnx_graph.step import InPlaceError, check_in_place
 from export.parity import padded, sample_sources, step_difference
-from export.signature import with_signatures
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.attention.visible_keys import VisibleKeys
 from model.config import BOS_ID
@@ -27,6 +24,8 @@ from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from server.backends.memory import HostMemory
 from server.backends.state import DEAD_SCORE, DecoderState
+from tests.documents import lively_document_model
+from tests.graphs import write_graphs
 from tests.models import lively_model, tiny_config
 
 ROOT = Path(__file__).parent.parent.parent
@@ -69,10 +68,8 @@ def ordered_model(order: int | None = 4) -> TranslationModel:
 
 
 def exported(model: TranslationModel, folder: Path, precision: str = "fp32") -> Artifact:
-    graph = graph_files("onnx", precision)
-    manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
-    write_graph(model, manifest, graph, input_ranges(model, [[*range(4, 20), 3], [7, 9, 3]]), folder)
-    return Artifact(folder, with_signatures(manifest, folder))
+    ranges = input_ranges(model, [[*range(4, 20), 3], [7, 9, 3]]) if precision == "int8" else {}
+    return write_graphs(model, folder, ("onnx", precision), ranges=ranges)
 
 
 def step_model(artifact: Artifact) -> onnx.ModelProto:
@@ -172,3 +169,34 @@ def test_the_same_model_gives_the_same_files(ordered: Artifact, tmp_path: Path) 
     (files,) = again.manifest.graphs
     for name in (files.encode, files.step):
         assert again.path(name).read_bytes() == ordered.path(name).read_bytes()
+
+
+class Ranges(dict[str, float]):
+    """Every linear map's inputs are between -3 and 3."""
+
+    def __missing__(self, site: str) -> float:
+        return 3.0
+
+    def __contains__(self, site: object) -> bool:
+        return True
+
+
+RANGES = Ranges()
+
+
+def new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("side", [None, "encoder", "decoder"])
+def test_both_precisions_of_one_trace_are_those_of_a_trace_each(side: str | None, tmp_path: Path) -> None:
+    model = lively_model(tiny_config()) if side is None else lively_document_model(side=side)
+    kinds = (("onnx", "fp32"), ("onnx", "int8"))
+    together = write_graphs(model, new(tmp_path / "together"), *kinds, ranges=RANGES, align=True).folder
+    files = {path.name: path.read_bytes() for path in together.iterdir()}
+    for kind in kinds:
+        alone = write_graphs(model, new(tmp_path / kind[1]), kind, ranges=RANGES, align=True).folder
+        for path in alone.iterdir():
+            assert path.read_bytes() == files.pop(path.name), path.name
+    assert not files

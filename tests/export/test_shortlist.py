@@ -19,6 +19,7 @@ from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
+from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from tests.models import SENTENCES, lively_model, tiny_config, write_checkpoint
@@ -51,12 +52,17 @@ def artifact(tiny_artifact: Path) -> Artifact:
     return Artifact.load(tiny_artifact)
 
 
+@pytest.fixture(scope="module")
+def listing(artifact: Artifact) -> dict[str, Backend]:
+    """Precision -> the backend with the shortlist."""
+    return {precision: load_backend(artifact, "onnx", precision, "on") for precision in ("fp32", "int8")}
+
+
 @settings(deadline=None, max_examples=30)
 @given(sources=SOURCES)
-def test_lists_are_those_of_the_slow_twin_in_any_batch(artifact: Artifact, sources: list[Source]) -> None:
+def test_lists_are_those_of_the_slow_twin_in_any_batch(listing: dict[str, Backend], sources: list[Source]) -> None:
     lexicon = random_lexicon(320)
-    for precision in ("fp32", "int8"):
-        backend = load_backend(artifact, "onnx", precision, "on")
+    for backend in listing.values():
         for source, encoded in zip(sources, backend.encode(*padded(sources)), strict=True):
             assert encoded.tensors["shortlist.word"].tolist() == listed_words(lexicon, source, 64, 64)
 
@@ -64,12 +70,11 @@ def test_lists_are_those_of_the_slow_twin_in_any_batch(artifact: Artifact, sourc
 @settings(deadline=None, max_examples=10)
 @given(sources=SOURCES, beam=st.integers(1, 5))
 def test_search_is_the_reference_search_among_the_listed_words(
-    artifact: Artifact, tiny_model: TranslationModel, sources: list[Source], beam: int
+    listing: dict[str, Backend], tiny_model: TranslationModel, sources: list[Source], beam: int
 ) -> None:
     options = SearchOptions(beam_size=beam, num_hypotheses=beam, max_length=16)
-    backend = load_backend(artifact, "onnx", "fp32", "on")
     lexicon = random_lexicon(320)
-    for source, result in zip(sources, translate(backend, [tuple(s) for s in sources], options), strict=True):
+    for source, result in zip(sources, translate(listing["fp32"], [tuple(s) for s in sources], options), strict=True):
         words = listed_words(lexicon, source, 64, 64)
         expected = reference_search(tiny_model, source, beam, beam, max_length=16, words=words)
         assert [h.ids for h in result.hypotheses] == [h.ids for h in expected]

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from export.artifact_writer import ExportOptions, export_artifact, write_graph
-from export.calibration import recorded_ranges
+from export.artifact_writer import ExportOptions, export_artifact
 from export.manifest import graph_files, make_manifest
 from export.parity import padded, sample_sources, step_difference, swap_beams
-from export.signature import encode_signature, step_signature, traced_signature, with_signatures
+from export.signature import encode_signature, step_signature, traced_signature
 from export.torchscript import FlatEncode, FlatStep
 from model.config import BOS_ID
 from model.masks import HIDDEN
@@ -26,8 +25,9 @@ from server.backends.torchscript.device import ON_CPU
 from server.backends.torchscript.memory import Place
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
+from tests.graphs import write_graphs
 from tests.models import SENTENCES, write_checkpoint
-from tests.variants import RECURRENT, VARIANTS, lively_variant, variant_config
+from tests.variants import RECURRENT, VARIANTS, few_layers, lively_variant, variant_config
 
 Rows = tuple[Floats, Ints]
 FLOAT_GRAPHS = tuple(graph_files(backend, "fp32") for backend in ("torchscript", "onnx"))
@@ -54,7 +54,7 @@ def manifest_of(model: TranslationModel) -> Manifest:
 @pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name: str) -> None:
     """Three beams a slot that change their parents at every step: the tokens of each row's own past, teacher-forced."""
-    model = lively_variant(name)
+    model = lively_variant(name, **few_layers(name))
     backend = EagerBackend(model, manifest_of(model))
     sources, beam = sample_sources(320, 40)[:3], 3
     ids, keep = padded(sources)
@@ -89,7 +89,7 @@ def test_steps_over_a_shared_ring_equal_teacher_forcing_along_the_ancestry(name:
 
 @pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_a_search_equals_the_reference_search(name: str) -> None:
-    model = lively_variant(name)
+    model = lively_variant(name, **few_layers(name))
     sources = [Source(tuple(ids)) for ids in sample_sources(320, 40)]
     results = translate_now(EagerBackend(model, manifest_of(model)), sources, SearchOptions(beam_size=3, max_length=14))
     for source, result in zip(sources, results, strict=True):
@@ -110,12 +110,9 @@ def test_a_search_equals_the_reference_search(name: str) -> None:
 )
 def test_exported_graphs_equal_the_model(name: str, order: int | None, tmp_path: Path) -> None:
     """TorchScript and ONNX: other numbers of slots and pieces than were traced, a padded batch, wrapped rings."""
-    model = lively_variant(name, loudness=1, ngram=order)
-    manifest = manifest_of(model)
-    for graph in manifest.graphs:
-        write_graph(model, manifest, graph, {}, tmp_path)
-    artifact = Artifact(tmp_path, with_signatures(manifest, tmp_path))
-    for graph in manifest.graphs:
+    model = lively_variant(name, loudness=1, ngram=order, **few_layers(name))
+    artifact = write_graphs(model, tmp_path, ("torchscript", "fp32"), ("onnx", "fp32"))
+    for graph in artifact.manifest.graphs:
         exported = load_backend(artifact, graph.format, graph.precision)
         assert step_difference(model, exported, 9) < 1e-4, graph.format
 
@@ -137,16 +134,9 @@ def candidates(backend: Backend, sources: list[list[int]], steps: int = 9) -> li
 @pytest.mark.parametrize("name", VARIANTS | RECURRENT)
 def test_int8_is_close_to_the_model_and_a_sentence_alone_is_the_sentence_in_company(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = TranslationModel(variant_config(name, max_length=40)).eval()
-    graph = graph_files("onnx", "int8")
-    manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
+    model = TranslationModel(variant_config(name, max_length=40, **few_layers(name))).eval()
     sources = sample_sources(320, 40)
-    with torch.no_grad(), recorded_ranges(model) as ranges:  # any words: searches here find what greedy ones do not
-        ids = torch.randint(4, 320, (8, 20))
-        for length in (1, 2, 20):
-            model(ids[:, :length], torch.ones(8, length, dtype=torch.bool), ids.flip(0))
-    write_graph(model, manifest, graph, ranges, tmp_path)
-    backend = load_backend(Artifact(tmp_path, with_signatures(manifest, tmp_path)), "onnx", "int8")
+    backend = load_backend(write_graphs(model, tmp_path, ("onnx", "int8")), "onnx", "int8")
     assert step_difference(model, backend, 9) < 0.5  # nats, summed over nine tokens
     together = candidates(backend, sources)
     for slot in (0, 2, 4):
@@ -157,7 +147,8 @@ def test_int8_is_close_to_the_model_and_a_sentence_alone_is_the_sentence_in_comp
 
 def test_an_artifact_of_a_variant_can_be_written_and_read(tmp_path: Path) -> None:
     """At int8 with a shortlist, parity and goldens included."""
-    checkpoint = write_checkpoint(lively_variant("segments", loudness=1), tmp_path / "checkpoint")
+    model = lively_variant("segments", loudness=1, **few_layers("segments"))
+    checkpoint = write_checkpoint(model, tmp_path / "checkpoint")
     options = ExportOptions(
         "segments",
         ("en", "de"),

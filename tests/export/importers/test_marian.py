@@ -26,11 +26,11 @@ from tests.server.processes import serving
 BEAM = 4
 SHAPES = {
     "shared embeddings, swish": Shape(),
-    "separate embeddings, relu, pickled": Shape(shared=False, activation="relu", pickled=True, eos_bonus=2.0),
+    "separate embeddings, relu, pickled": Shape(shared=False, activation="relu", pickled=True, eos_bonus=2.0, layers=1),
     "two vocabularies, gelu, no forced end": Shape(
-        shared=False, separate=True, activation="gelu", forced_eos=False, eos_bonus=3.0
+        shared=False, separate=True, activation="gelu", forced_eos=False, eos_bonus=3.0, layers=1
     ),
-    "several languages, unscaled": Shape(languages=("deu", "fra"), scaled=False),
+    "several languages, unscaled": Shape(languages=("deu", "fra"), scaled=False, layers=1),
 }
 ODD = ("Xylophone 42 \u00fc\u4e2d!", "  two   spaces ", "waterwater bread")
 
@@ -146,7 +146,7 @@ def test_int8_is_close_and_repeats_its_goldens(imported: Imported) -> None:
 
 def test_all_targets_of_a_model_are_one_artifact(tmp_path: Path) -> None:
     """Sentences into each of them share a batch, and `>>deu<<` is found from `de`."""
-    shape = Shape(languages=("deu", "fra", "cmn_Hant"))
+    shape = Shape(languages=("deu", "fra", "cmn_Hant"), layers=1)
     model = write_marian(tmp_path / "opus", shape)
     artifact = run_import(tmp_path / "opus", tmp_path / "out", "--graphs", "onnx-fp32", "--languages", "en,fr,deu")
     manifest = artifact.manifest
@@ -174,7 +174,7 @@ def test_all_targets_of_a_model_are_one_artifact(tmp_path: Path) -> None:
 
 
 def test_it_is_served_over_http(tmp_path: Path) -> None:
-    shape = Shape(languages=("fra", "deu"))
+    shape = Shape(languages=("fra", "deu"), layers=1)
     model = write_marian(tmp_path / "opus", shape)
     artifact = run_import(tmp_path / "opus", tmp_path / "out", "--language-token", "deu")
     imported, sentence = Imported(shape, model, tmp_path / "opus", artifact), ENGLISH[0]
@@ -188,7 +188,7 @@ def test_it_is_served_over_http(tmp_path: Path) -> None:
 
 
 def test_an_order_makes_the_ring_small(tmp_path: Path) -> None:
-    write_marian(tmp_path / "opus", Shape())
+    write_marian(tmp_path / "opus", Shape(layers=1))
     manifest = run_import(tmp_path / "opus", tmp_path / "out", "--ngram", "4", "--graphs", "onnx-fp32").manifest
     assert (manifest.order, manifest.ring_capacity, manifest.name) == (4, 3, "en-de")
 

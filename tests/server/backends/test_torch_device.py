@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from export.artifact_writer import write_graph
-from export.manifest import graph_files, make_manifest
 from export.parity import step_difference
-from export.signature import with_signatures
 from model.reference_search import reference_search
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
@@ -25,9 +22,10 @@ from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.worker import EngineWorker
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
+from tests.graphs import write_graphs
 from tests.server.backends.torch_devices import DEVICES
 from tests.server.engine.runs import translate
-from tests.variants import RECURRENT, VARIANTS, lively_variant
+from tests.variants import RECURRENT, VARIANTS, few_layers, lively_variant
 
 META = torch.device("meta")
 HALF = {"fp16": 0.1, "bf16": 1.0}
@@ -43,11 +41,8 @@ def artifact_of(tmp_path_factory: pytest.TempPathFactory) -> ArtifactOf:
 
     @cache
     def traced(name: str) -> Artifact:
-        model, folder = lively_variant(name), tmp_path_factory.mktemp(name)
-        graph = graph_files("torchscript", "fp32")
-        manifest = make_manifest(model, "x", ("en", "de"), (graph,), "", "", 1.0, {})
-        write_graph(model, manifest, graph, {}, folder)
-        return Artifact(folder, with_signatures(manifest, folder))
+        model = lively_variant(name, **few_layers(name))
+        return write_graphs(model, tmp_path_factory.mktemp(name), ("torchscript", "fp32"))
 
     return traced
 
@@ -79,7 +74,7 @@ def test_every_kind_of_attention_finds_what_the_reference_finds(
 ) -> None:
     backend = TorchScriptBackend(artifact_of(name), "fp32", device)
     sources = [(5, 6, 7, 3), (*range(20, 37), 3), (9, 3), (*range(40, 60), 3), (8, 7, 3)]
-    model = lively_variant(name)
+    model = lively_variant(name, **few_layers(name))
     for source, result in zip(sources, translate(backend, sources, SearchOptions(3, max_length=30)), strict=True):
         (expected,) = reference_search(model, list(source), beam_size=3, max_length=30)
         assert tuple(result.hypotheses[0].ids) == expected.ids
@@ -91,7 +86,7 @@ def test_every_kind_of_attention_finds_what_the_reference_finds(
 @pytest.mark.parametrize("name", ["plain", "gauss-query-relative"])
 def test_half_precision_is_close(name: str, precision: str, device: str, artifact_of: ArtifactOf) -> None:
     backend = TorchScriptBackend(artifact_of(name), precision, device)
-    difference = step_difference(lively_variant(name), backend, 10)
+    difference = step_difference(lively_variant(name, **few_layers(name)), backend, 10)
     assert 1e-4 < difference < HALF[precision]
 
 

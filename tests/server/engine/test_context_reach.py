@@ -13,14 +13,14 @@ from export.parity import ParityError
 from model import document_search
 from model.config import CONTEXT_ATTENTIONS, ConfigError, ContextConfig
 from model.document_search import search_document, stack_store
-from server.artifact.artifact import Artifact
 from server.backends.arrays import Array
 from server.backends.base import Backend
 from server.backends.context import SentenceContext, StoredDocument
 from server.backends.load import load_backend
 from server.backends.onnx.session import OnnxGraph
 from server.documents.visibility import distances
-from tests.documents import differences_in_context, lively_document_model, write_document_artifact
+from tests.documents import differences_in_context, lively_document_model
+from tests.graphs import write_graphs
 from tests.server.engine.test_context import translate_in_context
 from tests.server.engine.test_engine import some_sources
 
@@ -47,7 +47,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
     monkeypatch.setattr(document_search, "stack_store", lambda sentences: half_precision(stack_store(sentences)))
     model = lively_document_model(attention, decay=decay)
     model.config = dataclasses.replace(model.config, reach=REACH)
-    artifact = Artifact.load(write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = write_graphs(model, tmp_path, ("onnx", "fp32"))
     assert artifact.manifest.context is not None
     assert artifact.manifest.context.reach == REACH
     backend = load_backend(artifact, "onnx", "fp32", "off")
@@ -86,7 +86,7 @@ def test_documents_are_translated_as_the_reference_protocol_does(
 def test_on_the_decoders_side_context_that_is_further_away_counts_less_too(tmp_path: Path) -> None:
     """What is exported is compared with the model, on a document of several sentences."""
     model = lively_document_model("sparse-soft", "decoder", decay="learned")
-    artifact = Artifact.load(write_document_artifact(model, tmp_path / "right", graphs=(("onnx", "fp32"),)))
+    artifact = write_graphs(model, tmp_path, ("onnx", "fp32"))
     assert differences_in_context(model, artifact)
     with torch.no_grad():
         model.context.decay.raw_rates.add_(2)  # type: ignore[union-attr]

@@ -8,13 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from export.calibration import recorded_ranges
 from model.reference_search import ReferenceHypothesis, reference_search
 from model.translation_model import TranslationModel
-from server.backends.load import UseShortlist
+from server.backends.load import UseShortlist, load_backend
 from server.engine.coalescing import key_of
 from server.engine.request import Cancelled, SearchOptions, SentenceRequest, SentenceResult
-from tests.export.test_int8_search import backend_of
+from tests.graphs import ranges_of_random_words, write_graphs
 from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8
 from tests.server.engine.conftest import LoadBackend
@@ -83,11 +82,8 @@ def test_equals_the_reference_search(
 
 def test_equals_the_reference_search_at_int8(tmp_path: Path) -> None:
     model = lively_model(tiny_config(max_length=40))
-    with torch.no_grad(), recorded_ranges(model) as ranges:
-        ids = torch.randint(4, 320, (8, 20), generator=torch.Generator().manual_seed(0))
-        for length in (1, 2, 20):
-            model(ids[:, :length], torch.ones(8, length, dtype=torch.bool), ids.flip(0))
-    twin, backend, same = at_int8(model, ranges), backend_of(model, ranges, tmp_path), 0
+    backend = load_backend(write_graphs(model, tmp_path, ("onnx", "int8")), "onnx", "int8")
+    twin, same = at_int8(model, ranges_of_random_words(model)), 0
     for options in OPTIONS:
         pairs = some_pairs(options.beam_size, count=2)
         arrivals = [Arrival(0, source, options, prefix=prefix) for source, prefix in pairs]

@@ -18,10 +18,11 @@ from server.engine import lane
 from server.engine.batch_shape import ring_capacity_for
 from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
-from tests.models import lively_model, tiny_config, write_artifact
+from tests.graphs import write_graphs
+from tests.models import EVERY_KIND, lively_model, tiny_config
 from tests.server.engine.runs import new_engine, run
 from tests.server.engine.test_scoring import long_target, score_request
-from tests.variants import lively_variant
+from tests.variants import few_layers, lively_variant
 
 MakeRequest = Callable[[int, int], SentenceRequest]
 """A request from a length in tokens and a beam width."""
@@ -45,7 +46,7 @@ def with_whole_rings(monkeypatch: pytest.MonkeyPatch) -> Together:
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     model = endless(lively_model(tiny_config(ngram=None, max_length=MOST)))
-    return Artifact.load(write_artifact(model, tmp_path_factory.mktemp("full")))
+    return write_graphs(model, tmp_path_factory.mktemp("full"), *EVERY_KIND)
 
 
 def endless(model: TranslationModel) -> TranslationModel:
@@ -92,8 +93,8 @@ def test_rings_that_grow_and_shrink_give_the_same_bits_as_whole_rings(
 
 @pytest.mark.parametrize("name", ["gauss-query-relative", "mw", "aw", "ssru-below"])
 def test_rings_grow_in_every_kind_of_decoder(name: str, with_whole_rings: Together, tmp_path: Path) -> None:
-    model = endless(lively_variant(name, loudness=1, ngram=None))
-    artifact = Artifact.load(write_artifact(model, tmp_path, graphs=(("onnx", "int8"),)))
+    model = endless(lively_variant(name, loudness=1, ngram=None, **few_layers(name)))
+    artifact = write_graphs(model, tmp_path, ("onnx", "int8"))
     backend = load_backend(artifact, "onnx", "int8", "off")
     lengths = (38, 7, 33, 40, 20)
     expected = with_whole_rings(backend, [search(length, 3) for length in lengths])
@@ -120,7 +121,7 @@ def test_rings_grow_in_every_backend(artifact: Artifact, with_whole_rings: Toget
 def test_the_past_of_layers_without_a_ring_moves_with_its_sentence(make_request: MakeRequest, tmp_path: Path) -> None:
     """Batches that grow and shrink while hypotheses change their parents, in arrays and in values of the runtime."""
     model = endless(lively_variant("ssru", loudness=1))
-    artifact = Artifact.load(write_artifact(model, tmp_path, graphs=(("onnx", "fp32"),)))
+    artifact = write_graphs(model, tmp_path, ("onnx", "fp32"))
     host = OnnxBackend(artifact, "fp32", use_shortlist=False)
     device = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=True)
     lengths = (38, 7, 33, 40, 20, 9)
