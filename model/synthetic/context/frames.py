@@ -4,8 +4,9 @@ In the German frames, `der1 den4 dem3` and `ein1 einen4 einem3` are determiners 
 4 accusative), `er` and `ihn` pronouns in the gender of the noun.
 """
 
+import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from model.synthetic.context.german import GENDERS, PRONOUNS, Gender, determiner
@@ -23,28 +24,29 @@ def slots(noun: Noun, adjective: Text) -> dict[str, str]:
     article = "an" if noun.source[0] in "aeiou" else "a"
     filled = {"e": noun.source, "a": f"{article} {noun.source}", "N": noun.target}
     filled |= {"adjective": adjective[0], "adjektiv": adjective[1]}
-    for name, stem in {
-        "der": "der",
-        "ein": "ein",
-        "mein": "mein",
-        "dein": "dein",
-        "dies": "dies",
-        "unser": "unser",
-    }.items():
+    return {**filled, **determiners(noun.gender), **pronouns(noun.gender)}
+
+
+@functools.cache
+def determiners(gender: Gender) -> Mapping[str, str]:
+    """Slot -> its text, of the slots that depend on the gender alone."""
+    filled: dict[str, str] = {}
+    for stem in ("der", "ein", "mein", "dein", "dies", "unser"):
         for number, ending, case in (("1", "", "nominative"), ("3", "em", "dative"), ("4", "en", "accusative")):
-            key = {"der1": "der1", "der3": "dem3", "der4": "den4"}.get(name + number, name + ending + number)
-            filled[key] = determiner(stem, noun.gender, case)  # type: ignore[arg-type]  # the cases above
-    filled["n4"] = determiner("sein", noun.gender, "accusative").removeprefix("sein").removeprefix("e")
+            key = {"der1": "der1", "der3": "dem3", "der4": "den4"}.get(stem + number, stem + ending + number)
+            filled[key] = determiner(stem, gender, case)  # type: ignore[arg-type]  # the cases above
+    filled["n4"] = determiner("sein", gender, "accusative").removeprefix("sein").removeprefix("e")
     filled["Der1"] = capitalized(filled["der1"])
-    return filled | pronouns(noun.gender)
+    return filled
 
 
-def pronouns(gender: Gender) -> dict[str, str]:
+@functools.cache
+def pronouns(gender: Gender) -> Mapping[str, str]:
     forms = {"er": PRONOUNS["nominative"][gender], "ihn": PRONOUNS["accusative"][gender]}
     return forms | {"Er": capitalized(forms["er"])}
 
 
-def fill(frame: Text, values: dict[str, str]) -> Text:
+def fill(frame: Text, values: Mapping[str, str]) -> Text:
     return frame[0].format(**values), frame[1].format(**values)
 
 

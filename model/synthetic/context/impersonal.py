@@ -21,7 +21,7 @@ def impersonal(reference: Reference, lists: WordLists, numbers: random.Random) -
     words: dict[str, str] = {}
     for names, choices in lists.choices.items():
         words |= dict(zip(names.split("|"), numbers.choice(choices), strict=True))
-    targets = {gender: _filled(target, words | pronouns(gender)) for gender in GENDERS}
+    targets = {gender: _filled(target, {**words, **pronouns(gender)}) for gender in GENDERS}
     return AmbiguousSentence(_filled(source, words), targets, reference)
 
 

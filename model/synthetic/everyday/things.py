@@ -1,13 +1,14 @@
 """Names of things in sentences of kitchens, shops, offices and journeys: "Cut the onions into cubes." """
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.config import ConfigError
 from model.synthetic.context.german import MIXED_STEMS, PRONOUNS, Case, determiner
-from model.synthetic.context.words import capitalized
+from model.synthetic.context.words import capitalized, like
 from model.synthetic.everyday.places import ARTICLES, CONTRACTIONS, PLURAL, Article
 from model.synthetic.tables import numbered_lines
 
@@ -16,6 +17,7 @@ CHOICE = re.compile(r"\[([^|\]]*)\|([^|\]]*)\]")
 VOWEL = re.compile(r"(?!uni|eu|ukr)[aeiou]", re.IGNORECASE)
 OF_ONE = re.compile(r"\{a\}|\ba new \{\}")
 CONTRACTED = {**CONTRACTIONS, "zu dem": "zum", "zu der": "zur", "von dem": "vom", "bei dem": "beim"}
+APART = re.compile(rf"\b(?:{'|'.join((*CONTRACTED, *map(capitalized, CONTRACTED)))})\b")
 CASE_ENDINGS: dict[str, Case] = {"es": "genitive", "em": "dative", "en": "accusative"}
 PRONOUN_SLOTS: dict[str, Case] = {"er": "nominative", "ihn": "accusative"}
 
@@ -73,9 +75,7 @@ class ThingSentence:
         article = "an" if VOWEL.match(thing.english) else "a"
         english = self.english.replace("{a}", f"{article} {{}}").replace("{}", thing.english)
         german = SLOT.sub(lambda slot: thing.fill(slot[1]), self.german)
-        for apart, together in CONTRACTED.items():
-            german = re.sub(rf"\b{apart}\b", together, german)
-            german = re.sub(rf"\b{capitalized(apart)}\b", capitalized(together), german)
+        german = APART.sub(lambda words: like(CONTRACTED[words[0].lower()], words[0]), german)
         return capitalized(_choose(english, thing.several)), capitalized(_choose(german, thing.article == "p"))
 
 
@@ -152,7 +152,18 @@ def read_sentences(path: Path) -> list[ThingSentence]:
 
 def things_in_sentences(things: Sequence[Thing], sentences: Sequence[ThingSentence]) -> Iterator[tuple[str, str]]:
     """(English, German): every thing in every sentence that suits it."""
+    find = finder(things)
     for sentence in sentences:
-        for thing in things:
-            if sentence.suits(thing):
-                yield sentence.about(thing)
+        for thing in find(sentence):
+            yield sentence.about(thing)
+
+
+def finder(things: Sequence[Thing]) -> Callable[[ThingSentence], list[Thing]]:
+    """Of a sentence, the things that suit it, in their order. Most things are of other kinds: those of the same kinds
+    are looked for once."""
+
+    @functools.cache
+    def of_kinds(kinds: frozenset[str]) -> list[Thing]:
+        return [thing for thing in things if kinds & thing.kinds]
+
+    return lambda sentence: [thing for thing in of_kinds(sentence.kinds) if sentence.suits(thing)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from model.config import ConfigError
 from model.synthetic.everyday.frames import FRAMES
-from model.synthetic.everyday.things import Thing, ThingSentence
+from model.synthetic.everyday.things import Thing, ThingSentence, finder
 from model.synthetic.tables import numbered_lines, texts
 
 
@@ -81,10 +81,11 @@ def read_verbs(path: Path) -> list[Verb]:
 
 def verb_sentences(verbs: Sequence[Verb], things: Sequence[Thing], uses: int, seed: int) -> Iterator[tuple[str, str]]:
     """(English, German): every verb in every frame, with so many things of its kinds (fewer where there are fewer)."""
+    find = finder(things)
     for number, verb in enumerate(verbs):
         rng = random.Random(f"{seed}/{number}/{verb.english}")
         for english, german in texts(FRAMES["verbs"]):
             sentence = verb.sentence(english, german)
-            suited = [thing for thing in things if sentence.suits(thing)]
+            suited = find(sentence)
             for thing in rng.sample(suited, min(uses, len(suited))):
                 yield sentence.about(thing)
