@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from model.training.train import train
+from tests.build_once import build_once
 from tests.model.runs import SAMPLE, tiny
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("run") / "straight"
-    train(tiny(20), SAMPLE, folder)
-    return folder
+@pytest.fixture(scope="session")
+def trained(shared: Path) -> Path:
+    return build_once(shared / "trained", lambda folder: train(tiny(20), SAMPLE, folder / "straight")) / "straight"
