@@ -12,6 +12,9 @@ from server.engine.scheduler import RequestQueue
 from server.telemetry.metrics import Metrics
 
 Ids = tuple[int, ...]
+MANY, FEW = 64, 16
+"""Sentences at a time; few where the memory of a sentence's past has no limit. A step for 64 takes up to 15% less time
+than four for 16."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,12 @@ def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> lis
 
 
 def _run(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
-    """Run an engine for these requests until all are resolved."""
+    """Run an engine for these requests until all are resolved, the longest first, so that what runs together is of
+    similar length."""
     queue = RequestQueue(len(requests))
-    queue.put(requests)
-    engine = Engine(backend, queue, slots=16, meter=EngineMeter(Metrics(), backend.manifest.name))
+    queue.put(sorted(requests, key=lambda request: -len(request.source_ids)))
+    slots = FEW if backend.manifest.order is None else MANY
+    engine = Engine(backend, queue, slots, meter=EngineMeter(Metrics(), backend.manifest.name))
     while not engine.is_idle:
         engine.step()
     return [request.future.result() for request in requests]
