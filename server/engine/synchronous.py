@@ -1,5 +1,6 @@
 """Translates or scores sentences in the calling thread: for self tests, evaluation and comparisons."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,10 +56,16 @@ def _run(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResu
     queue = RequestQueue(len(requests))
     queue.put(sorted(requests, key=lambda request: -len(request.source_ids)))
     slots = FEW if backend.manifest.order is None else MANY
-    engine = Engine(backend, queue, slots, meter=EngineMeter(Metrics(), backend.manifest.name))
+    engine = Engine(backend, queue, slots, meter=_unread_meter())
     while not engine.is_idle:
         engine.step()
     return [request.future.result() for request in requests]
+
+
+@functools.cache
+def _unread_meter() -> EngineMeter:
+    """Of all runs, since nobody reads it: to make one takes longer than a short run."""
+    return EngineMeter(Metrics(), "")
 
 
 def preceding_context(backend: Backend, source: Source) -> SentenceContext | None:
