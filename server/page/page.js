@@ -47,19 +47,30 @@ function follow() {
 }
 
 function swapped() {
-  const written = output.text();
-  if (written) $("input").value = written;
-  share.leave();
   glossary.swap();
-  texts.translate();
+  if (isShown() && output.text()) $("input").value = output.text();
+  renewed();
+}
+
+// The direction is another one. Documents and files ask for it when they are sent.
+function renewed() {
+  share.leave();
+  if (isShown()) texts.translate();
+}
+
+const isShown = () => !$("text-view").hidden;
+
+function turned(part) {
+  direction.show(part);
+  if (part === "text") texts.refresh();
 }
 
 key.start(load);
 notice.start();
-direction.start({ onChange: () => { share.leave(); texts.translate(); }, onSwap: swapped, onShow: formality.offer });
-formality.start(texts.translate);
+direction.start({ onChange: renewed, onSwap: swapped, onShow: formality.offer });
+formality.start(renewed);
 glossary.start(texts.later);
-tabs.start(direction.show);
+tabs.start(turned);
 files.start();
 documents.start();
 looking.start();

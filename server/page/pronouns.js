@@ -78,7 +78,8 @@ async function within(span, pair, sentences, index, pronoun, signal) {
   }
   const drops = margins.slice(1).map((margin) => margins[0] - margin);
   const most = Math.max(...drops);
-  if (!(margins[0] > 0 && most >= TELLING)) return null;
+  const isOwn = span === SPANS[0] || margins[0] > 0; // of fewer sentences, only what would lead to this pronoun
+  if (!isOwn || !(most >= TELLING)) return null;
   const { at, ...word } = words[drops.indexOf(most)];
   return { ...word, sentence: sentences.indexOf(seen[at]) };
 }

@@ -52,7 +52,7 @@ export function open(index, pair, fields) {
   $("better").value = target;
   $("save").textContent = memory.keeps() ? "Save" : "Use";
   note(memory.keeps()
-    ? `Saved for ${hasKey() ? "your key" : "everybody who uses this server"}: from then on this sentence gets your wording.`
+    ? `Once saved, it is used from now on, ${hasKey() ? "with your key" : "for everybody who uses this server"}.`
     : "Only here: this server does not keep corrections.");
   $("better").focus({ preventScroll: true });
   $("sentence").scrollIntoView({ block: "nearest" });

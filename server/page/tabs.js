@@ -28,8 +28,8 @@ export function select(tab) {
     button.tabIndex = one === tab ? 0 : -1;
     $(`${one}-view`).hidden = one !== tab;
   }
-  shown(tab);
   const { ariaExpanded } = $("glossary-button");
   $("glossary-button").hidden = tab !== "text"; // documents and files have no terms
   $("glossary").hidden = tab !== "text" || ariaExpanded !== "true";
+  shown(tab);
 }

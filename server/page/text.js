@@ -18,6 +18,7 @@ const PAUSE = 350; // milliseconds without a key before a text is sent
 let running = null;
 let timer = 0;
 let pair = null; // of what is shown
+let wishes = ""; // the fields with which it was translated
 
 export function start() {
   $("input").addEventListener("input", () => { share.leave(); later(); });
@@ -32,6 +33,13 @@ export function start() {
 export function later() {
   clearTimeout(timer);
   timer = setTimeout(translate, PAUSE);
+}
+
+// Translate again, if the direction or a wish has become another one.
+export function refresh() {
+  const { source, target } = direction.current();
+  const isSame = pair?.target === target && [pair.source, direction.AUTO].includes(source);
+  if (!isSame || wishes !== JSON.stringify(fields(pair))) translate();
 }
 
 const fields = (languages) => ({ ...glossary.fields(), ...formality.fields(languages) });
@@ -99,6 +107,7 @@ function offerTurn(other) {
 
 // The answer; while it comes, it is shown.
 async function answered(text, signal, isLatest) {
+  wishes = JSON.stringify(fields(pair));
   const json = { text, ...pair, ...fields(pair), ...memory.fieldOf(pair) };
   if (pivotOf(pair)) {
     const answer = await (await request("/v1/translate", { method: "POST", json, signal })).json();

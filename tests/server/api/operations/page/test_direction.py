@@ -115,6 +115,26 @@ def test_swapped(browser: Browser, both_ways: RunningServer) -> None:
     visitor.translates("German", "English")
 
 
+def test_a_direction_that_is_chosen_beside_a_document_is_that_of_the_text_again(
+    browser: Browser, both_ways: RunningServer
+) -> None:
+    visitor = Visitor(browser, both_ways)
+    visitor.type("Gift")
+    visitor.sees("Poison")
+    visitor.page.click("#tab-document")
+    visitor.translates("Detect language", "English")
+    sent: list[str] = []
+    visitor.page.on("request", lambda request: sent.append(request.url))
+    visitor.page.select_option("#source", "en")
+    visitor.page.click("#swap")
+    visitor.page.click("#swap")
+    visitor.translates("English", "German")
+    assert sent == []
+    visitor.page.click("#tab-text")
+    visitor.sees(translated(both_ways, "Gift"))
+    expect(visitor.at("#input")).to_have_value("Gift")
+
+
 def test_languages_are_named_where_the_server_has_no_detection(browser: Browser, many: RunningServer) -> None:
     visitor = Visitor(browser, many)
     assert visitor.at("#target option").all_text_contents() == ["English", "French", "German"]

@@ -8,9 +8,9 @@ from tests.server.api.conftest import PATIENCE, RunningServer
 from tests.server.api.operations.page.visitor import Visitor
 
 SENTENCES = [
-    "We bought a new table.",
+    "We bought a new table in the city.",
     "It is made of wood.",
-    "The company published a report.",
+    "The company published a report last week.",
     "The committee read it carefully.",
     "Then they voted.",
     "She was tired.",
@@ -67,8 +67,25 @@ def test_what_each_pronoun_took_its_gender_from(browser: Browser, both_ways: Run
     assert visitor.complaints == []
 
 
-def test_where_a_sentence_looked_is_behind_a_click(browser: Browser, document_server: RunningServer) -> None:
-    visitor = Visitor(browser, document_server)
+def test_with_a_key_only_chosen_sentences_are_looked_into(browser: Browser, both_ways: RunningServer) -> None:
+    """Scores count for the quota of a key."""
+    visitor = Visitor(browser, both_ways)
+    visitor.page.evaluate("sessionStorage.setItem('ringmt-key', 'of somebody')")
+    scored: list[str] = []
+    visitor.page.on("request", lambda request: scored.append(request.url) if request.url.endswith("/score") else None)
+    read(visitor, " ".join(SENTENCES[:2]))
+    expect(visitor.at("#document-looking")).to_be_visible()
+    assert scored == []
+    visitor.page.click("#sentences li >> nth=1")
+    expect(visitor.at("#sentences .why span")).to_have_text(
+        "\u201cIt\u201d became \u201cEr\u201d because of \u201ctable\u201d"
+    )
+    expect(visitor.at("#announced")).to_contain_text("because of \u201ctable\u201d")
+    assert len(scored) == 1
+
+
+def test_where_a_sentence_looked_is_behind_a_click(browser: Browser, both_ways: RunningServer) -> None:
+    visitor = Visitor(browser, both_ways)
     visitor.page.select_option("#source", "en")
     text = " ".join(SENTENCES[:5])
     read(visitor, text)
@@ -80,8 +97,8 @@ def test_where_a_sentence_looked_is_behind_a_click(browser: Browser, document_se
     assert rows.locator(".share").count() == 0
     visitor.page.click("#document-looking summary")
     expect(visitor.at("#context-note")).to_contain_text("was its own")
-    document = posted(document_server, text)
-    path = f"{document_server.url}/v1/documents/{document['id']}/sentences/2/context"
+    document = posted(both_ways, text)
+    path = f"{both_ways.url}/v1/documents/{document['id']}/sentences/2/context"
     seen = {item["index"]: item["weight"] for item in httpx.get(path, timeout=PATIENCE).json()["sentences"]}
     shades = rows.evaluate_all("rows => rows.map((row) => Number(row.style.getPropertyValue('--weight')))")
     assert shades == pytest.approx([seen.get(index, 0) / max(seen.values()) for index in range(5)], abs=1e-3)

@@ -26,9 +26,11 @@ def test_a_link_opens_with_its_text_and_direction(browser: Browser, both_ways: R
     taker.translates("English", "German")
     expect(taker.at("#input")).to_have_value(text)
     assert taker.at("#output b").count() == 0
+    for address, shown in ((f"#de/en/{quote(GERMAN)}", ENGLISH), (f"#auto/de/{quote(ENGLISH)}", GERMAN)):
+        taker.page.evaluate("address => { location.hash = address; }", address)
+        taker.sees(shown)
+    taker.translates("English (detected)", "German")
     assert taker.page.evaluate("localStorage.length") == 0
-    taker.page.evaluate("address => { location.hash = address; }", f"#de/en/{quote(GERMAN)}")
-    taker.sees(ENGLISH)
     taker.type("Now another text.")
     expect(taker.page).to_have_url(f"{both_ways.url}/")
     assert giver.complaints == taker.complaints == []
