@@ -15,8 +15,10 @@ from model.config import SPECIAL_IDS, SpecialIds
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
-NextTokens = Callable[[Tensor], Tensor]
-"""Target ids [hypothesis, length] from BOS on -> logits [hypothesis, vocabulary] of the token that follows each."""
+NextToken = Callable[[Tensor], Tensor]
+"""Target ids [1, length] from BOS on -> logits [vocabulary] of the token that follows."""
+Permits = Callable[[Sequence[int], int], bool]
+"""Whether a token may follow these ids of a hypothesis, which have the prefix."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ def reference_search(
     max_length: int = 256,
     words: Sequence[int] | None = None,
     prefix: Sequence[int] = (),
+    permits: Permits | None = None,
 ) -> list[ReferenceHypothesis]:
     """Best hypotheses of one sentence (`source_ids` end with EOS), best first."""
     source = torch.tensor([source_ids])
@@ -57,7 +60,7 @@ def reference_search(
         return model.embedding.logits(hidden[:, -1])
 
     ids = model.config.ids
-    return beam_search(next_tokens, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix)
+    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix, permits)
 
 
 @torch.no_grad()
@@ -70,6 +73,7 @@ def beam_search(
     words: Sequence[int] | None = None,
     ids: SpecialIds = SPECIAL_IDS,
     prefix: Sequence[int] = (),
+    permits: Permits | None = None,
 ) -> list[ReferenceHypothesis]:
     """Beam search over the scores of `next_tokens`: the best hypotheses, best first.
 
@@ -78,18 +82,25 @@ def beam_search(
     the beam. The search ends when `beam_size` hypotheses are finished or `max_length` tokens, EOS included, are
     decoded; beams that are cut there fill up missing hypotheses. With `words` only these words are candidates, and
     log-probabilities are normalised over them. Hypotheses begin with the `prefix`, whatever its words are; the search
-    begins behind it, with score and length 0, but `max_length` counts the prefix.
+    begins behind it, with score and length 0, but `max_length` counts the prefix. Of a step's candidates those that
+    `permits` forbids are left out, unless only they could continue a search in which nothing is finished; the search
+    also ends when nothing continues.
     """
     prefix_length = len(prefix)
     live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length - prefix_length + 1):
-        candidates = best_continuations(next_tokens, live, words, 2 * beam_size, ids)
+        candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
+        if permits is not None:
+            permitted = [each for each in candidates if permits(live[each[1]].ids, each[2])]
+            ends = any(token == ids.eos for _, _, token in permitted[:beam_size])
+            if finished or ends or any(token != ids.eos for _, _, token in permitted):
+                candidates = permitted
         for score, beam, token in candidates[:beam_size]:
             if token == ids.eos:
                 finished.append(ReferenceHypothesis(live[beam].ids, score, score / length**length_penalty, "eos"))
         continuing = [candidate for candidate in candidates if candidate[2] != ids.eos][:beam_size]
         live = [LiveBeam((*live[beam].ids, token), score) for score, beam, token in continuing]
-        if len(finished) >= beam_size:
+        if len(finished) >= beam_size or not live:
             break
     finished.sort(key=lambda hypothesis: -hypothesis.normalized_score)
     cut = [

@@ -14,7 +14,7 @@ from server.artifact.discovery import find_artifacts
 from server.artifact.manifest import ArtifactError, Manifest, read_manifest
 from server.cli.command import add_setting_flags, settings_of
 from server.cli.translate_document import translate_document
-from server.cli.translate_files import translate_files
+from server.cli.translate_files import memory_of, translate_files
 from server.documents.errors import Unservable
 from server.engine.request import Overloaded, SearchOptions
 from server.files.formats.base import FileOptions
@@ -170,6 +170,16 @@ class TranslateCommand:
             help="with .json files: the keys whose values are translated: --keys 'title,items.*.text'; '!url' for all"
             " but these",
         )
+        parser.add_argument(
+            "--memory",
+            type=Path,
+            metavar="FILE",
+            help="with files: a .tmx, .csv or .tsv whose translations take the place of texts and sentences with an "
+            "equal source",
+        )
+        parser.add_argument(
+            "--formality", choices=("more", "less"), help="address the reader formally or not, from en to de"
+        )
         add_setting_flags(parser, _SETTINGS)
 
     def run(self, args: argparse.Namespace, /) -> int:
@@ -184,16 +194,25 @@ class TranslateCommand:
             raise SettingsError("--output is for files: ringmt translate FILE... --output FOLDER")
         if (args.columns or args.keys) and not args.files:
             raise SettingsError("--columns and --keys are for files: ringmt translate FILE... --columns text")
+        if args.memory is not None and not args.files:
+            raise SettingsError("--memory is for files: ringmt translate FILE... --memory project.tmx")
         translator = choose_artifact(settings, args.source, args.target)
         requested = RequestedOptions(
             beam_size=settings.default_beam_size, length_penalty=None, max_length=args.max_length
         )
+        if args.formality is not None:
+            if not translator.supports_formality:
+                raise SettingsError(f"--formality is not for {' to '.join(translator.languages)}")
+            requested["formality"] = args.formality
         try:
             if args.files:
                 mode: Mode = args.mode or "offline"
                 cache_bytes = settings.context_cache_bytes
                 chosen = FileOptions(args.columns or "", args.keys or "")
-                return translate_files(translator, args.files, args.output, requested, mode, cache_bytes, chosen)
+                memory = None if args.memory is None else memory_of(args.memory, translator.languages)
+                return translate_files(
+                    translator, args.files, args.output, requested, mode, cache_bytes, chosen, memory
+                )
             if args.document is None:
                 self._translate(translator, translator.options(**requested))
             else:

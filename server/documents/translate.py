@@ -65,7 +65,7 @@ async def translate_sentences(
 ) -> list[Sentence]:
     """The sentences with their translations. `states` are those of the whole document (online at least of what comes
     before), None when there is nothing to see. All sentences wait in one queue flow, that of `owner` if there is one.
-    `on_sentence` is called in the engine's thread for every sentence that is translated, but never with terms.
+    `on_sentence` is called in the engine's thread for every translated sentence, but not with terms or formality.
 
     Raises Overloaded, TooManySentences, DeadlineExceeded, EngineStopped, and TermRefused.
     """
@@ -78,7 +78,7 @@ async def translate_sentences(
     num_chars = sum(len(sentence.source) for sentence in sentences)
     size = 0 if states is None else num_chars * len(states.owners)
     requests = await offload_above(size, _requests, task.mode, sentences, states, options, owner)
-    if on_sentence is not None and terms is None:
+    if on_sentence is not None and terms is None and options.formality is None:
         remaining = iter(requests)
         for sentence in sentences:
             _call_when_done(translator, sentence, [next(remaining) for _ in sentence.parts], on_sentence)

@@ -23,12 +23,16 @@ NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
 
 def key_of(request: SentenceRequest) -> bytes | None:
     """Everything but the model that the result depends on; None where that is unknown (a context without a key), and
-    where translations are given. A deadline decides whether there is a result, not which."""
+    where translations are given. A deadline decides whether there is a result, not which; of the formality searches
+    take no notice."""
     if request.targets or (request.context is not None and request.context.key is None):
         return None
-    options = tuple(vars(dataclasses.replace(request.options, deadline=None)).values())
+    options = tuple(vars(dataclasses.replace(request.options, deadline=None, formality=None)).values())
     context = None if request.context is None else request.context.key
-    return pickle.dumps((request.source_ids, request.prefix, options, context), pickle.HIGHEST_PROTOCOL)
+    parts = (request.source_ids, request.prefix, options, context)
+    if request.constraint is not None:
+        return pickle.dumps((*parts, request.constraint.key), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)
 
 
 def packed(result: SentenceResult) -> bytes:
@@ -56,6 +60,7 @@ class CoalescedSearch(SentenceRequest):
             first.owner,
             prefix=first.prefix,
             encoded=first.encoded,
+            constraint=first.constraint,
             caller=first.caller,
         )
         self.key, self.members = key, members

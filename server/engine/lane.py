@@ -14,6 +14,7 @@ from server.backends.memory import Encoded, Layout, document_layout, fits_docume
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
 from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_for, round_up_slots
 from server.engine.beam import backtrack, finished_candidates, is_complete, normalize
+from server.engine.constraint import ConstrainedRows
 from server.engine.history import Choices, History
 from server.engine.request import Hypothesis, SentenceRequest
 from server.engine.stable_prefix import StablePrefix
@@ -57,6 +58,8 @@ class RunningSentence:
     """Log-probabilities of the tokens so far of every given translation (see ScoringLane)."""
     num_reported: int = 0
     """Tokens of the stable prefix that `on_partial` was last called with."""
+    constrained: ConstrainedRows | None = None
+    """The states of its rows, where words are forbidden."""
     stable_prefix: StablePrefix | None = None
     """Created at the first call of `Lane.stable_prefix`."""
 
@@ -99,6 +102,8 @@ class Lane:
         self.num_finished: Ints = np.zeros(0, np.int64)
         self._forced: set[int] = set()
         """Slots of sentences whose next token is given."""
+        self._constrained: set[int] = set()
+        """Slots of sentences in which words are forbidden."""
         self._first_limit = sys.maxsize
         """No sentence reaches its maximum length before the clock stands here."""
         self._ring_limit = sys.maxsize
@@ -125,7 +130,10 @@ class Lane:
             values[:count] = getattr(self, name)[keep]
             setattr(self, name, values)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
-        self._forced = {new for new, slot in enumerate(keep) if slot in self._forced}
+        for slots_of in (self._forced, self._constrained):
+            moved = {new for new, slot in enumerate(keep) if slot in slots_of}
+            slots_of.clear()
+            slots_of |= moved
         self._update_ring_limit()
 
     def _update_ring_limit(self) -> None:
@@ -202,7 +210,10 @@ class Lane:
         if forced:
             self._forced.add(slot)
         self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
-        self.running[slot] = RunningSentence(sentence, self.state.clock, forced)
+        self.running[slot] = running = RunningSentence(sentence, self.state.clock, forced)
+        if sentence.request.constraint is not None:
+            running.constrained = ConstrainedRows(sentence.request.constraint, self.beam)
+            self._constrained.add(slot)
         self.awaiting_first_token.append(sentence.request)
         self.num_running += 1
 
@@ -218,15 +229,18 @@ class Lane:
         """After a step: keep the hypotheses that finished, move to the next tokens. Returns the slots whose search is
         complete."""
         state = self.state
+        exhausted = [slot for slot in self._constrained if not self._constrain(slot)] if self._constrained else []
         finished = finished_candidates(state.candidates, self.beam_size, self.ids.eos)
         for slot, rank in finished:
             if slot not in self._forced:
                 self._finish(slot, rank)
+        for slot in exhausted:
+            self.num_finished[slot] = self.beam_size[slot]
         for slot in tuple(self._forced):
             self._force(slot)
         self._history.add(state.clock, state.following)
         state.tick()
-        if not finished and state.clock < self._first_limit:
+        if not (finished or exhausted) and state.clock < self._first_limit:
             return []
         is_over = is_complete(self.num_finished, self.beam_size, state.position, self.max_length)
         is_running = state.is_running > 0
@@ -235,6 +249,19 @@ class Lane:
         self._first_limit = state.clock + int(remaining.min()) if len(remaining) else sys.maxsize
         complete: list[int] = np.flatnonzero(is_over & is_running).tolist()
         return complete
+
+    def _constrain(self, slot: int) -> bool:
+        """Leave out what the slot's constraint forbids. Returns whether any row continues."""
+        running = self.running[slot]
+        assert running is not None
+        assert running.constrained is not None
+        if slot in self._forced:
+            if (position := int(self.state.position[slot])) >= self.start_length:
+                running.constrained.force(running.forced[position])
+            return True
+        return running.constrained.choose(
+            self.state, slot, int(self.beam_size[slot]), self.ids.eos, bool(running.finished)
+        )
 
     def _force(self, slot: int) -> None:
         """Let the slot's only row take the next token that is given, whatever the candidates are, with its score
@@ -324,6 +351,7 @@ class Lane:
         self.running[slot] = None
         self.num_running -= 1
         self._forced.discard(slot)
+        self._constrained.discard(slot)
         self.state.release(slot)
         self.beam_size[slot], self.max_length[slot], self.num_finished[slot] = 1, self.max_target_length, 0
         return running

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from server.backends.context import ContextAttention, EncodedSource, SentenceContext
+from server.engine.constraint import Constraint
 from server.scheduling.caller import Caller, current
 from server.scheduling.fair_queue import FlowPath
 from server.telemetry.labels import FinishReason
+from server.text.checks.address import Formality
 
 Result = TypeVar("Result")
 
@@ -41,7 +43,8 @@ class SearchOptions:
 
     `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
     `max_length` bounds the target's tokens, EOS included; with `follows_source`, what is added to a prefix is also
-    bounded by 20 + 3 * the source's pieces. `deadline` is a time.monotonic() value.
+    bounded by 20 + 3 * the source's pieces. `deadline` is a time.monotonic() value. `formality` is how the reader is to
+    be addressed (`server.translation.formality`); a search takes no notice of it.
     """
 
     beam_size: int = 4
@@ -50,6 +53,7 @@ class SearchOptions:
     max_length: int = 256
     follows_source: bool = False
     deadline: float | None = None
+    formality: Formality | None = None
 
     def length_limit(self, source_length: int, prefix_length: int = 0) -> int:
         """The most tokens of the target, EOS included, for a source of `source_length` pieces and a prefix of
@@ -105,7 +109,8 @@ class SentenceRequest:
     for example) are one flow among the flows of their `caller`; flows take turns. `targets`: given translations that
     are scored instead of a search, each ending with EOS and within `max_length`, as many as `beam_size`. `encoded`: the
     encoder output, where the source was encoded before. `prefix`: ids that every hypothesis begins with, fewer than its
-    length limit; they count neither in its score nor in the length that it is ranked by.
+    length limit; they count neither in its score nor in the length that it is ranked by. `constraint`: what the
+    hypotheses must not contain, but for their prefix; None for nothing.
     """
 
     source_ids: tuple[int, ...]
@@ -115,6 +120,7 @@ class SentenceRequest:
     targets: tuple[tuple[int, ...], ...] = ()
     encoded: EncodedSource | None = None
     prefix: tuple[int, ...] = ()
+    constraint: Constraint | None = None
     caller: Caller = field(default_factory=current.get)
     future: "Future[SentenceResult]" = field(default_factory=Future)
     arrival: float = 0.0

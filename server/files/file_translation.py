@@ -14,6 +14,7 @@ from server.documents.two_stage import after_first, cut_for_second
 from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
 from server.files.parsing import ParsedFile
+from server.files.remembering import NOTHING, remembered_parts
 from server.files.tagged_sentences import with_tags, without_tags
 from server.files.whole_sentences import with_all_clauses
 from server.runtime.checkpoints import checkpoint
@@ -22,6 +23,7 @@ from server.stores.records import Mode, Sentence
 from server.text.checks.flags import find_flags
 from server.text.protect.terms import Terms
 from server.text.split.sentences import split_text
+from server.translation.remembered import MemoryUse
 from server.translation.translator import RequestedOptions, Translator
 from server.translation.two_stage import translate_in_two_stages
 
@@ -56,20 +58,24 @@ async def translate_file(
     mode: Mode = "offline",
     on_progress: OnProgress = lambda done, total: None,
     terms: Terms | None = None,
+    memory: MemoryUse | None = None,
 ) -> TranslatedFile:
     """Translate a file by one model, or by two models in two stages. `options`, as documents have them, are those of
-    every model; `terms` are translated as they say. `on_progress` is called with the number of translated sentences and
-    the number of all, of all stages. Nothing is stored; a cancelled call leaves the engine.
+    every model; `terms` are translated as they say. Entries of `memory` are used before the model. `on_progress` is
+    called with the number of translated sentences and the number of all, of all stages. Nothing is stored; a cancelled
+    call leaves the engine.
 
     Raises FileError, and what translate_all and translate_in_two_stages raise.
     """
     language = models[-1].languages[1]
-    translation = _FileTranslation(models, reader, options, mode, on_progress)
+    translation = _FileTranslation(models, reader, options, mode, on_progress, memory)
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
     written = await file.write(texts, translation.languages)
     flags = _counted(await offload(translation.flags_of, sentences, translations))
     models[-1].count_flags(flags)
+    if memory is not None:
+        memory.count(len(translation.remembered))
     num_characters = file.num_chars
     name = translated_name(file.name, language)
     media_type = file.written_media_type
@@ -131,6 +137,11 @@ class _FileTranslation:
     options: RequestedOptions
     mode: Mode
     on_progress: OnProgress
+    memory: MemoryUse | None = None
+    remembered: set[int] = field(default_factory=set)
+    """Numbers of the sentences that the memory has."""
+    begun: set[int] = field(default_factory=set)
+    """Stages whose sentences were translated once."""
     truncated: set[int] = field(default_factory=set)
     """Numbers of the sentences whose translations lack a part, in any stage."""
     cut: set[int] = field(default_factory=set)
@@ -142,9 +153,12 @@ class _FileTranslation:
 
     def flags_of(self, sentences: Sequence[Sentence], translations: Sequence[str]) -> list[tuple[str, ...]]:
         """The flags of every sentence, after `translate`."""
-        flags = []
+        flags: list[tuple[str, ...]] = []
         for number, (sentence, translation) in enumerate(zip(sentences, translations, strict=True)):
             checkpoint()
+            if number in self.remembered:
+                flags.append(())
+                continue
             lacking = [
                 flag for flag, numbers in (("cut", self.cut), ("truncated", self.truncated)) if number in numbers
             ]
@@ -163,14 +177,22 @@ class _FileTranslation:
         separator = _free_separator(texts)
         whole = texts[0] if len(texts) == 1 else separator.join(text.replace(separator, " ") for text in texts)
         sentences, end = await offload(_cut, whole, self.models[0], max_sentences)
+        known = NOTHING
+        if self.memory is not None:
+            known = await offload(remembered_parts, texts, sentences, separator, self.memory)
+            self.remembered.update(known.sentences)
         if len(self.models) == 1:
-            targets = await self.translate_stage(0, sentences, range(len(sentences)), terms)
-        else:
+            left = [number for number in range(len(sentences)) if number not in known.sentences]
+            done = await self.translate_stage(0, sentences, left, terms)
+            targets = known.targets(dict(zip(left, done, strict=True)), len(sentences))
+        else:  # the second model sees what the first one makes of every sentence
             sources, strips_tags = [sentence.source for sentence in sentences], self.models[0].worker.can_align
             stages = _FileStages(self, sentences)
-            targets = (await translate_in_two_stages(stages, sources, terms, strips_tags)).targets
+            done = (await translate_in_two_stages(stages, sources, terms, strips_tags)).targets
+            targets = known.targets(dict(enumerate(done)), len(sentences))
         translated = "".join(f"{item.gap}{target}" for item, target in zip(sentences, targets, strict=True)) + end
-        return sentences, targets, [translated] if len(texts) == 1 else translated.split(separator)
+        parts = [translated] if len(texts) == 1 else translated.split(separator)
+        return sentences, targets, [known.texts.get(number, part) for number, part in enumerate(parts)]
 
     async def translate_stage(
         self, stage: int, sentences: Sequence[Sentence], numbers: Sequence[int], terms: Terms | None
@@ -188,8 +210,11 @@ class _FileTranslation:
             reader = StateReader(StateCache(STATES_BYTES))
         task = DocumentTask("file-" + secrets.token_hex(16), self.mode, self.options, terms, counts_flags=False)
 
+        is_first = stage not in self.begun
+        self.begun.add(stage)
+
         def on_progress(done: int, total: int) -> None:
-            if len(chosen) == total:  # sentences that are translated again were counted before
+            if is_first:  # sentences that are translated again were counted before
                 self.on_progress(stage * total + done, len(self.models) * total)
 
         try:

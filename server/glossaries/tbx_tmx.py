@@ -1,7 +1,8 @@
 """Entries of a glossary as TBX (<martif> and <tbx>, ISO 30042) and as TMX: the pairs of two languages.
 
-Languages are compared without their regions. The translation of an entry is its first term, or segment, in the target
-language; every term in the source language has it. Codes inside of segments are left out.
+Languages are compared without their regions, in their scripts (`base_language`). The translation of an entry is its
+first term, or segment, in the target language; every term in the source language has it. Codes inside of segments are
+left out.
 """
 
 import xml.parsers.expat
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 from server.runtime.checkpoints import checkpoint
+from server.text.base.language_tags import base_language
 
 ROOTS = {"tbx": frozenset({"martif", "tbx"}), "tmx": frozenset({"tmx"})}
 _ENTRIES = frozenset({"termEntry", "conceptEntry", "tu"})
@@ -90,7 +92,7 @@ class _Reader:
             self._of_language = {}
         elif name in _SECTIONS:
             code = attributes.get("xml:lang") or attributes.get("lang") or ""
-            self._language = code.lower().replace("_", "-").partition("-")[0]
+            self._language = base_language(code)
         elif name in _TEXTS:
             self._parts, self._num_codes = [], 0
         elif name in _CODES:

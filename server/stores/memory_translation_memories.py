@@ -16,6 +16,7 @@ from server.stores.translation_memories import (
     MemoryTaken,
     UnknownEntry,
     UnknownMemory,
+    after_deletion,
     check_number,
 )
 
@@ -89,7 +90,7 @@ class MemoryTranslationMemories:
             entry = memory.entries.pop(entry_id, None)
             if entry is None:
                 raise UnknownEntry
-            before, memory.generation = memory.generation, uuid.uuid4().hex
+            before, memory.generation = memory.generation, after_deletion(memory.generation, entry_id)
             memory.num_bytes -= len(entry.body)
             self._num_bytes -= len(entry.body)
             _forget_old_writes(memory)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from server.stores.redis_scripts import PREFIX
 from server.stores.translation_memories import (
+    MOST_DELETED,
     Generations,
     Kept,
     KeptEntry,
@@ -83,18 +84,25 @@ redis.call('HINCRBY', KEYS[2], 'size', more)
 count(number, more)
 return {'ok', number}
 """
-# ARGV: id, an entry's id, generation.
+# ARGV: id, an entry's id, how many ids a generation has. The next generation is that of `after_deletion`.
 _REMOVE: Final = """
 if redis.call('HEXISTS', KEYS[1], id) == 0 then return {'unknown'} end
 local size = redis.call('HSTRLEN', KEYS[3], ARGV[2])
 if redis.call('HDEL', KEYS[3], ARGV[2]) == 0 then return {'no entry'} end
 redis.call('ZREM', KEYS[4], ARGV[2])
 local before = redis.call('HGET', KEYS[2], 'generation')
-redis.call('HSET', KEYS[2], 'generation', ARGV[3])
+local created, number, ids = before:match('^([^:]*):(%d+):(.*)$')
+if not created then created, number, ids = before, 0, '' end
+local named = {ARGV[2]}
+for name in ids:gmatch('[^,]+') do
+    if #named < tonumber(ARGV[3]) then table.insert(named, name) end
+end
+local after = created .. ':' .. string.format('%d', number + 1) .. ':' .. table.concat(named, ',')
+redis.call('HSET', KEYS[2], 'generation', after)
 redis.call('HINCRBY', KEYS[2], 'entries', -1)
 redis.call('HINCRBY', KEYS[2], 'size', 0 - size)
 count(-1, 0 - size)
-return {'ok', before}
+return {'ok', before, after}
 """
 # ARGV: id, the number before the first, how many.
 _ENTRIES: Final = """
@@ -147,9 +155,8 @@ class RedisTranslationMemories:
         return int(number)
 
     def remove(self, owner: str, memory_id: str, entry_id: str) -> Generations:
-        after = uuid.uuid4().hex
-        [before] = self._run(self._remove, owner, memory_id, None, entry_id, after)
-        return Generations(before.decode(), after)
+        before, after = self._run(self._remove, owner, memory_id, None, entry_id, MOST_DELETED)
+        return Generations(before.decode(), after.decode())
 
     def entries(self, owner: str, memory_id: str, after: int, limit: int) -> list[KeptEntry]:
         places, bodies = self._run(self._entries, owner, memory_id, None, after, limit)

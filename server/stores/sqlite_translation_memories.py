@@ -15,6 +15,7 @@ from server.stores.translation_memories import (
     MemoryTaken,
     UnknownEntry,
     UnknownMemory,
+    after_deletion,
     check_number,
 )
 
@@ -92,7 +93,7 @@ class SqliteTranslationMemories:
             ).fetchall()
             if not row:
                 raise UnknownEntry
-            after = uuid.uuid4().hex
+            after = after_deletion(memory.generation, entry_id)
             connection.execute(
                 "UPDATE translation_memories SET generation = ?, entries = entries - 1, size = size - ? "
                 "WHERE place = ?",

@@ -1,11 +1,15 @@
 """The seam between translation memories and where they are kept: beside the documents, under the same URL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 MOST_WRITTEN: Final = 500
 """Entries that one `put` writes, so that other writers wait little."""
+
+
+MOST_DELETED: Final = 32
+"""Deleted entries that a generation names: a reader that missed no more need not read a memory again."""
 
 
 class UnknownMemory(LookupError):
@@ -63,8 +67,8 @@ class MemoryLimits:
 @dataclass(frozen=True)
 class KeptMemory:
     """A translation memory without its entries. `generation` is another one after an entry was deleted, and for a
-    memory that was created again: entries that were read before may be gone. `last` is the number of its last write,
-    0 before the first."""
+    memory that was created again: entries that were read before may be gone; `deleted_since` says which. `last` is the
+    number of its last write, 0 before the first."""
 
     head: str
     generation: str
@@ -121,6 +125,28 @@ class TranslationMemoryStore(Protocol):
         """Up to `limit` entries by their last write, the first ones after the write of number `after`. The cost does
         not grow with the number of entries."""
         ...
+
+
+def after_deletion(generation: str, entry_id: str) -> str:
+    """The generation after an entry was deleted: that of the memory's creation, how many entries were deleted since,
+    and the ids of the last of them, newest first."""
+    created, number, ids = _parts(generation)
+    return f"{created}:{number + 1}:{','.join([entry_id, *ids][:MOST_DELETED])}"
+
+
+def deleted_since(known: str, generation: str) -> Sequence[str] | None:
+    """The ids of the entries that were deleted between two generations of a memory; None where they are too many, or
+    the memory was created again."""
+    created, number, ids = _parts(generation)
+    known_created, known_number, _ = _parts(known)
+    missed = number - known_number
+    return ids[:missed] if created == known_created and 0 <= missed <= len(ids) else None
+
+
+def _parts(generation: str) -> tuple[str, int, list[str]]:
+    created, _, deleted = generation.partition(":")
+    number, _, ids = deleted.partition(":")
+    return created, int(number or 0), ids.split(",") if ids else []
 
 
 def check_number(bodies: Mapping[str, str]) -> None:

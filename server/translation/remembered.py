@@ -48,6 +48,8 @@ class MemoryUse:
     offers_from: int
     applies_from: int = EXACT
     may_apply: Callable[[str, str], bool] = lambda source, other: True
+    count: Callable[[int], None] = lambda number: None
+    """Called with the number of sentences that the memory has, after each file."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def look_up(
     texts: list[str] = []
     prefixes: list[str] = []
     whole = []
-    lookup = _Lookup(use, request.tagged, FREE_CHARS + CHARS_PER_CHAR * sum(map(len, request.texts)))
+    lookup = Lookup(use, request.tagged, most_chars(request.texts))
     num_sentences = 0
     for text, prefix in itertools.zip_longest(request.texts, request.prefixes, fillvalue=""):
         checkpoint()
@@ -143,6 +145,11 @@ def look_up(
     return RememberedPlan(whole, texts, prefixes)
 
 
+def most_chars(texts: Sequence[str]) -> int:
+    """Characters of all matches of texts, at most."""
+    return FREE_CHARS + CHARS_PER_CHAR * sum(map(len, texts))
+
+
 def _as_one_sentence(text: str) -> list[Segment]:
     inner = text.strip()
     start = len(text) - len(text.lstrip())
@@ -150,7 +157,7 @@ def _as_one_sentence(text: str) -> list[Segment]:
     return [Segment(text[:start], False), Segment(inner, has_letters(inner)), Segment(text[end:], False)]
 
 
-class _Lookup:
+class Lookup:
     """Looks up the sentences of a request, equal ones once."""
 
     def __init__(self, use: MemoryUse, tagged: bool, most_chars: int) -> None:
@@ -179,6 +186,15 @@ class _Lookup:
             start = end
         return remembered, matches
 
+    def target(self, text: str) -> str | None:
+        """The translation of an entry that is used for a text, if there is one. Raises TooManyMatches."""
+        if not has_letters(text):
+            return None
+        target, found = self._find(text)
+        if target is not None:
+            self._add_chars(found[:1])
+        return target
+
     def _add_chars(self, found: Sequence[Found]) -> None:
         self._num_chars += sum(len(match.pair.source) + len(match.pair.target) for match in found)
         if self._num_chars > self._most_chars:
@@ -190,10 +206,14 @@ class _Lookup:
     def _find(self, text: str) -> tuple[str | None, list[Found]]:
         if text not in self._known:
             target, found = _find(text, self._use)
-            if target is not None and self._tagged and has_reserved(text + target):
-                target = None  # an entry has no place for tags, and its own such characters mean none
-            self._known[text] = target, found
+            self._known[text] = _untagged(text, target, self._tagged), found
         return self._known[text]
+
+
+def _untagged(text: str, target: str | None, tagged: bool) -> str | None:
+    """None for an entry's translation of a text with tags: an entry has no place for them, and its own such characters
+    mean none."""
+    return None if target is not None and tagged and has_reserved(text + target) else target
 
 
 def _find(text: str, use: MemoryUse) -> tuple[str | None, list[Found]]:

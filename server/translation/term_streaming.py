@@ -1,5 +1,6 @@
-"""A stream of translations with a glossary. A sentence may be translated a second time, with masks in place of its
-terms (`server.translation.glossary`): it is returned whole, when it is final."""
+"""A stream of translations with a glossary, or in a form of address. A sentence may be translated a second time, with
+masks in place of its terms (`server.translation.glossary`) or without words of the other form
+(`server.translation.formality`): it is returned whole, when it is final."""
 
 import dataclasses
 from collections.abc import AsyncIterator, Mapping
@@ -41,14 +42,13 @@ class TermStream(TranslationStream):
             if not updates:
                 yield None
                 continue
+            done = sorted(updates)
+            requests = [self._planned.sentences[index] for index in done]
+            results = [request.future.result() for request in requests]
+            results = await self._translator.as_addressed(requests, results, self._request.options.deadline)
             drafts = {
-                index: SentenceDraft(
-                    sources[index],
-                    self._sentence(index),
-                    self._planned.sentences[index],
-                    self._planned.sentences[index].future.result(),
-                )
-                for index in sorted(updates)
+                index: SentenceDraft(sources[index], self._sentence(index), request, result)
+                for index, request, result in zip(done, requests, results, strict=True)
             }
             await enforce_terms(self._translator, list(drafts.values()), self._request.options, self._terms)
             self._drafts |= drafts

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError, ContextKind, read_manifest
@@ -31,11 +31,13 @@ from server.telemetry import tracing
 from server.telemetry.labels import AVAILABLE_STATES, ModelState
 from server.telemetry.metrics import Metrics
 from server.text.base.pieces import Pieces
+from server.text.checks.address import Formality
 from server.text.markup.tags import Pair
 from server.text.split.plan import TextPlan
 from server.translation.alignment import align_hypotheses
 from server.translation.assembly import TextTranslation, TranslationOutcome, assemble
 from server.translation.coverage import count_missing, find_incomplete
+from server.translation.formality import Addressing, supports_formality
 from server.translation.loaded_model import LoadedModel, load_model
 from server.translation.planning import PlannedRequest, Planner, TextRequest
 from server.translation.resplitting import Resplit, Translated, plan_resplits, with_resplits
@@ -51,6 +53,7 @@ class RequestedOptions(TypedDict):
     beam_size: int
     length_penalty: float | None
     max_length: int | None
+    formality: NotRequired[Formality]
 
 
 class Translator:
@@ -83,6 +86,11 @@ class Translator:
         """Source and target; MANY for a side of several, in a model that no request has chosen a pair of (see
         `in_languages`)."""
         return self.artifact.manifest.source_language, self.artifact.manifest.target_language
+
+    @property
+    def supports_formality(self) -> bool:
+        """Whether requests can say how the reader is addressed."""
+        return supports_formality(*self.languages)
 
     @property
     def worker(self) -> EngineWorker:
@@ -249,12 +257,31 @@ class Translator:
         return (results, missing) if sum(missing) < num_missing else None
 
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
-        """Queue all of the sentences or none, and wait for their results (see `wait_for_all`). Raises what that raises,
-        Overloaded, TooManySentences, EngineStopped."""
-        await self.queue(requests)
+        """Queue all of the sentences or none, and wait for their results (see `wait_for_all`), in the form of address
+        that their options ask for. Raises what that raises, Overloaded, TooManySentences, EngineStopped."""
+        self.submit(requests)
         results = await wait_for_all(requests, deadline)
         record_stages(requests, results)
-        return results
+        return await self.as_addressed(requests, results, deadline)
+
+    async def as_addressed(
+        self, requests: Sequence[SentenceRequest], results: Sequence[SentenceResult], deadline: float | None
+    ) -> list[SentenceResult]:
+        """The results in the form of address that the options of their requests ask for, after a second search where
+        they have another one. Raises what `run` raises."""
+        if not (self.supports_formality and any(request.options.formality for request in requests)):
+            return list(results)
+        addressing = Addressing(self.source_pieces, self.target_pieces, self.settings.max_beam_size)
+        num_pieces = sum(len(request.source_ids) for request in requests)
+        searches = await offload_above(4 * num_pieces, addressing.second_searches, requests, results)
+        found = await self.run_in_portions([search.request for search in searches], deadline)
+        second = {search.number: result for search, result in zip(searches, found, strict=True)}
+
+        def chosen() -> list[SentenceResult]:
+            pairs = enumerate(zip(requests, results, strict=True))
+            return [addressing.chosen(*pair, second.get(number)) for number, pair in pairs]
+
+        return await offload_above(4 * num_pieces, chosen)
 
     async def run_in_portions(
         self, requests: Sequence[SentenceRequest], deadline: float | None
@@ -324,6 +351,7 @@ class Translator:
         length_penalty: float | None = None,
         max_length: int | None = None,
         deadline: float | None = None,
+        formality: Formality | None = None,
     ) -> SearchOptions:
         """Search options, with the model's defaults for what is None: its length penalty, and at most its longest
         target or 20 + 3 * source pieces. `deadline` is a time.monotonic() value."""
@@ -335,6 +363,7 @@ class Translator:
             max_length=manifest.max_target_length if max_length is None else max_length,
             follows_source=max_length is None,
             deadline=deadline,
+            formality=formality,
         )
 
     def check_capacity(self, count: int) -> None:
@@ -399,6 +428,7 @@ class PendingText:
         """Wait for the translation. Raises what the engine raised for a sentence."""
         results = [sentence.future.result() for sentence in self._planned.sentences]
         translator = self._translator
+        results = asyncio.run(translator.as_addressed(self._planned.sentences, results, None))
         translated = asyncio.run(translator._with_all_clauses(self._planned, results))
         return asyncio.run(translator._finish(translated, counts_flags=True)).translations[0]
 

@@ -11,12 +11,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from server.glossaries.tbx_tmx import ROOTS, MalformedTerms, read_terms
 from server.runtime.checkpoints import checkpoint
+from server.text.base.language_tags import base_language
 from server.translation_memory.entries import RefusedPair, checked
 from server.translation_memory.pairs import Pair
 
 FileFormat = Literal["tmx", "csv", "tsv"]
 _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 TMX_TYPE: Final = "application/x-tmx+xml"
+TMX_END: Final = "</body>\n</tmx>\n"
 
 
 class MalformedFile(ValueError):
@@ -72,7 +74,7 @@ def _lines(text: str, written: FileFormat, source: str, target: str) -> Iterator
         for number, cells in enumerate(lines, 1):
             if not any(map(str.strip, cells)):
                 continue
-            languages = [cell.strip().lower().replace("_", "-").partition("-")[0] for cell in cells[2:]]
+            languages = [base_language(cell) for cell in cells[2:]]
             if len(cells) not in (2, 4) or (languages and languages != [source, target]):
                 raise MalformedFile(
                     f"line {number} of the file must be a source and its translation, or these and {source}, {target}; "
@@ -85,16 +87,25 @@ def _lines(text: str, written: FileFormat, source: str, target: str) -> Iterator
 
 def write_tmx(pairs: Iterable[Pair], source: str, target: str, version: str) -> Iterator[str]:
     """The lines of a file of TMX 1.4b."""
+    yield tmx_beginning(source, version)
+    yield from tmx_units(pairs, source, target)
+    yield TMX_END
+
+
+def tmx_beginning(source: str, version: str) -> str:
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
+        f'<header creationtool="RingMT" creationtoolversion={quoteattr(version)} segtype="sentence" o-tmf="RingMT" '
+        f'adminlang="en" srclang={quoteattr(source)} datatype="plaintext"/>\n<body>\n'
+    )
+
+
+def tmx_units(pairs: Iterable[Pair], source: str, target: str) -> Iterator[str]:
+    """What stands between `tmx_beginning` and TMX_END."""
 
     def variant(language: str, text: str) -> str:
         return f"<tuv xml:lang={quoteattr(language)}><seg>{escape(text, {chr(13): '&#13;'})}</seg></tuv>"
 
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
-    yield (
-        f'<header creationtool="RingMT" creationtoolversion={quoteattr(version)} segtype="sentence" o-tmf="RingMT" '
-        f'adminlang="en" srclang={quoteattr(source)} datatype="plaintext"/>\n<body>\n'
-    )
     for pair in pairs:
         checkpoint()
         yield f"<tu>{variant(source, pair.source)}{variant(target, pair.target)}</tu>\n"
-    yield "</body>\n</tmx>\n"

@@ -6,7 +6,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -23,6 +23,7 @@ from server.stores.translation_memories import (
     MemoryTaken,
     TranslationMemoryStore,
     UnknownMemory,
+    deleted_since,
 )
 from server.translation_memory.entries import Entry, Origin, decoded, encoded
 from server.translation_memory.index import MemoryIndex
@@ -139,14 +140,12 @@ class TranslationMemoryService:
 
         return await in_store_thread(read)
 
-    async def all_pairs(self, owner: str, memory_id: str) -> list[Pair]:
-        """The pairs of all entries, by their last write."""
-        pairs: list[Pair] = []
+    async def pages(self, owner: str, memory_id: str) -> AsyncGenerator[list[Pair], None]:
+        """The pairs of all entries, by their last write, a part at a time."""
         after = 0
         while entries := await self.entries(owner, memory_id, after, MOST_WRITTEN):
-            pairs += [entry.pair for entry in entries]
+            yield [entry.pair for entry in entries]
             after = entries[-1].number
-        return pairs
 
     async def remove(self, owner: str, memory_id: str, name: str) -> None:
         """Delete an entry by its id. Raises UnknownEntry."""
@@ -162,7 +161,7 @@ class TranslationMemoryService:
 
     async def index(self, owner: str, memory_id: str) -> tuple[TranslationMemory, MemoryIndex]:
         """The memory and its index, with all entries that were written before. Only what was written since the last
-        call is read, unless another process deleted an entry."""
+        call is read, unless other processes deleted many entries meanwhile."""
         key = (owner, _checked(memory_id))
         async with self._lock(key):
             try:
@@ -179,17 +178,32 @@ class TranslationMemoryService:
 
     async def _refreshed(self, key: MemoryKey, kept: KeptMemory) -> CachedIndex:
         cached = self._indexes.get(key)
-        if cached is None or cached.generation != kept.generation:
+        if cached is not None and cached.generation != kept.generation:
+            cached = _without_deleted(cached, kept.generation)
+        if cached is None:
             cached = CachedIndex(kept.generation)
         while cached.last < kept.last:
             entries = await self.entries(*key, cached.last, MOST_WRITTEN)
-            if not entries:  # the last ones were deleted
+            # Later ones may be written after a deletion that the next call sees, which is of those before it.
+            entries = [entry for entry in entries if entry.number <= kept.last]
+            if not entries:  # the last ones were deleted, or written again
                 cached.last = kept.last
                 break
             pairs = [entry.pair for entry in entries]
             await offload_above(sum(len(pair.source) for pair in pairs), cached.index.add, pairs)
             cached.last = entries[-1].number
         return cached
+
+
+def _without_deleted(cached: CachedIndex, generation: str) -> CachedIndex | None:
+    """The index of another generation; None where it is not known what was deleted, or a new one would be smaller."""
+    deleted = deleted_since(cached.generation, generation)
+    if deleted is None:
+        return None
+    for name in deleted:
+        cached.index.remove(name)
+    cached.generation = generation
+    return None if cached.index.is_worn else cached
 
 
 def _latest(pairs: Sequence[Pair]) -> dict[str, Pair]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
 from fastapi import Response
@@ -100,3 +100,17 @@ class EventStream(Response):
             last = self._write_error(known, request.state.request_id)
             await send({"type": "http.response.body", "body": last, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class FileStream(EventStream):
+    """Sends the parts of a file in this way. After an error the connection breaks, so that no client takes the
+    beginning of a file for all of it."""
+
+    def __init__(self, parts: Events, deadline: float, media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(parts, deadline, _raised)
+        self.headers["Content-Type"] = media_type
+        self.headers.update(headers)
+
+
+def _raised(error: ApiError, request_id: str) -> bytes:
+    raise error

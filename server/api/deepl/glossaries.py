@@ -25,13 +25,14 @@ from server.api.deepl.route import DEEPL, FULL, DeepLRoute
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_whole
 from server.api.requests.openapi import with_forms
-from server.api.serving.language_codes import base_language, base_pairs, translates
+from server.api.serving.language_codes import base_pairs, translates
 from server.api.serving.server_state import ServerState
 from server.glossaries.service import Dictionary, Glossary
 from server.glossaries.tbx_tmx import write_tbx
 from server.glossaries.tsv_csv import MalformedEntries, read_entries, write_entries
 from server.keys.key import owner_of
 from server.runtime.offload import offload
+from server.text.base.language_tags import base_language
 
 TSV, TBX = "text/tab-separated-values", "application/x-tbx+xml"
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)

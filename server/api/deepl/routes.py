@@ -16,6 +16,7 @@ from server.api.admission.two_models import pivot_of
 from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute
 from server.api.deepl.schemas import (
     NOT_SERVED,
+    THRESHOLD,
     DeepLDocument,
     DeepLKey,
     DeepLLanguage,
@@ -26,11 +27,11 @@ from server.api.deepl.schemas import (
     DeepLUsage,
 )
 from server.api.deepl.terms import named_glossaries, terms_of
-from server.api.deepl.translation_memories import with_named_memory
+from server.api.deepl.translation_memories import named_memory_of_file, with_named_memory
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
-from server.api.requests.file_fields import COLUMNS, KEYS
+from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
 from server.api.requests.json_response import written
-from server.api.requests.limits import check_sizes, requested_options
+from server.api.requests.limits import FORMALITY, AskedFormality, check_sizes, requested_options
 from server.api.requests.openapi import with_forms
 from server.api.serving.finished_files import FinishedFile
 from server.api.serving.language_codes import served_code
@@ -42,16 +43,17 @@ from server.files.formats.registry import suffix_of
 from server.keys.key import owner_of
 from server.keys.record import KeyLimits
 from server.runtime.offload import offload_above
+from server.settings import Settings
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
 from server.translation.line_translation import translate_lines
 from server.translation.markup_translation import TranslatesTexts, translate_markup
 from server.translation.planning import TextRequest
+from server.translation.translator import RequestedOptions, Translator
 
 REGIONS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-PT", "PT-BR")}
 """Clients refuse these targets without a region."""
 NO_LIMIT = 10**12
-FORMALITIES = (None, "default", "prefer_more", "prefer_less")
 ERRORS = documented(*ADMISSION, *BODY, *QUOTA, dialect=DEEPL)
 READ_ERRORS = documented(*ADMISSION, *BODY, dialect=DEEPL)
 NO_MEMORY = documented("not_found", meanings={"not_found": UNKNOWN_MEMORY}, dialect=DEEPL)
@@ -74,7 +76,6 @@ async def translate(body: DeepLTranslateRequest, admitted: Admitted) -> Response
     for name in NOT_SERVED:
         _check_served(name, getattr(body, name) in (None, "", []))
     _check_markup(body)
-    _check_served("formality", body.formality in FORMALITIES)
     _check_served("model_type", body.model_type != "quality_optimized")
     glossaries = named_glossaries(body.glossary_id, body.glossary_ids, body.source_lang)
     sources = await _sources(admitted.state, body.text, body.source_lang, body.target_lang)
@@ -112,7 +113,7 @@ async def _translated(
         translator: TranslatesTexts
         target = _target(admitted, source, body.target_lang)
         route = await admitted.choose(None, source, target, sum(map(len, of_source)))
-        requested = requested_options(route.models, admitted.state.settings)
+        requested = _requested_options(route.models, admitted.state.settings, body.formality)
         terms = await terms_of(admitted, glossaries, (source, target))
         if isinstance(route, TwoModels):
             pivot, options = pivot_of(route, requested, admitted)
@@ -152,12 +153,18 @@ async def languages(
     admitted: Admitted,
     kind: Annotated[Literal["source", "target"], Query(alias="type", description="May come as a form too.")] = "source",
 ) -> list[DeepLLanguage]:
-    served = admitted.state.routes.languages
+    routes = admitted.state.routes
+    served = routes.languages
     if kind == "source":
         return [DeepLLanguage(language=_shown(code), name=name_of(code)) for code in served]
+    formal = {target for source in served for target in routes.formality_targets(source)}
     return [
-        DeepLLanguage(language=shown, name=f"{name_of(code)} ({shown[3:]})" if shown[2:] else name_of(code))
-        for code in admitted.state.routes.targets
+        DeepLLanguage(
+            language=shown,
+            name=f"{name_of(code)} ({shown[3:]})" if shown[2:] else name_of(code),
+            supports_formality=code in formal,
+        )
+        for code in routes.targets
         for shown in REGIONS.get(code, (code.upper(),))
     ]
 
@@ -172,25 +179,24 @@ async def usage(admitted: Admitted) -> DeepLUsage:
     return DeepLUsage(character_count=count, character_limit=limit)
 
 
-@router.post("/v2/document", summary="Send a file to be translated", responses=ERRORS)
+@router.post("/v2/document", summary="Send a file to be translated", responses={**ERRORS, **NO_MEMORY})
 async def upload(
     admitted: Admitted,
     file: Annotated[UploadFile, File(description="Of one of the formats that are served.")],
     target_lang: Annotated[str, Form()],
     source_lang: Annotated[str | None, Form(description="By default it is detected.")] = None,
     filename: Annotated[str | None, Form(description="If the file's part names none.")] = None,
-    formality: Annotated[str | None, Form()] = None,
+    formality: Annotated[AskedFormality | None, Form(description=FORMALITY)] = None,
     output_format: Annotated[str | None, Form(description="Only the file's own.")] = None,
     glossary_id: Annotated[str | None, Form(description="With source_lang only.")] = None,
     glossary_ids: Annotated[str | None, Form(description="Up to five, with commas between them.")] = None,
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
     style_id: Annotated[str | None, Form(description="Not served.")] = None,
-    translation_memory_id: Annotated[str | None, Form(description="Not served.")] = None,
+    translation_memory_id: Annotated[str | None, Form(description=MEMORY)] = None,
+    translation_memory_threshold: Annotated[int | None, Form(ge=0, le=100, description=THRESHOLD)] = None,
 ) -> DeepLDocument:
-    for name, value in {"style_id": style_id, "translation_memory_id": translation_memory_id}.items():
-        _check_served(name, not value)
-    _check_served("formality", formality in FORMALITIES)
+    _check_served("style_id", not style_id)
     glossaries = named_glossaries(glossary_id, glossary_ids.split(",") if glossary_ids else None, source_lang)
     name = PurePath(filename or file.filename or "file").name
     state, data = admitted.state, await admitted.read(file)
@@ -203,13 +209,16 @@ async def upload(
         if source == _any_target(state, target_lang):
             raise ApiError("invalid_value", "Source and target language are equal.", "target_lang")
         target = _target(admitted, source, target_lang)
-        models = (await admitted.choose(None, source, target, parsed.num_chars)).models
-        options = requested_options(models, state.settings)
+        route = await admitted.choose(None, source, target, parsed.num_chars)
+        options = _requested_options(route.models, state.settings, formality)
         terms = await terms_of(admitted, glossaries, (source, target))
+        memory = await named_memory_of_file(admitted, route, translation_memory_id, translation_memory_threshold)
 
         async def translated() -> FinishedFile:
             on_progress, reader = reservation.progress.update, state.documents.reader
-            done = await translate_file(models, parsed, reader, options, on_progress=on_progress, terms=terms)
+            done = await translate_file(
+                route.models, parsed, reader, options, on_progress=on_progress, terms=terms, memory=memory
+            )
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
 
         state.file_jobs.start(reservation, translated, admitted.hand_over(reservation))
@@ -291,6 +300,17 @@ def _check_served(name: str, is_served: bool) -> None:
     """Raise ApiError for an option that cannot be honoured."""
     if not is_served:
         raise ApiError("invalid_value", f"Value for '{name}' not supported.", name)
+
+
+def _requested_options(
+    models: Sequence[Translator], settings: Settings, formality: AskedFormality | None
+) -> RequestedOptions:
+    """Raises ApiError for a formality that the models do not know."""
+    try:
+        return requested_options(models, settings, formality=formality)
+    except ApiError:
+        _check_served("formality", False)
+        raise
 
 
 def _shown(code: str) -> str:

@@ -5,8 +5,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from server.api.requests.fields import check_optional_text, check_text
+from server.api.requests.limits import FORMALITY, AskedFormality
 from server.text.markup.markup import Kind
 
+THRESHOLD = (
+    "The least likeness of segments that are used, in percent; without it, only equal ones. A similar one is used only "
+    "if it has the numbers of the text, its URLs and its placeholders."
+)
 NOT_SERVED = (
     "style_id",
     "custom_instructions",
@@ -49,9 +54,7 @@ class DeepLTranslateRequest(BaseModel):
         description="0: a text is one sentence. nonewlines: line breaks end no sentence. Both keep line breaks; empty "
         "lines, list items and turns of a dialogue still end sentences.",
     )
-    formality: str | None = Field(
-        default=None, description="Only default, prefer_more and prefer_less, which change nothing."
-    )
+    formality: AskedFormality | None = Field(default=None, description=FORMALITY)
     model_type: str | None = Field(
         default=None, description="All but quality_optimized; there is one model for two languages."
     )
@@ -80,8 +83,7 @@ class DeepLTranslateRequest(BaseModel):
         default=None,
         ge=0,
         le=100,
-        description="The least likeness of segments that are used, in percent; without it, only equal ones. A similar "
-        "one is used only if it has the numbers of the text, its URLs and its placeholders.",
+        description=THRESHOLD,
     )
     custom_instructions: Any = Field(default=None, description="Not served.")
 

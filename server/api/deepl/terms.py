@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
 from server.api.requests.errors import ApiError
-from server.api.serving.language_codes import base_language
 from server.glossaries.service import NoDictionary
 from server.keys.key import owner_of
 from server.stores.glossaries import UnknownGlossary
+from server.text.base.language_tags import base_language
 from server.text.protect.terms import Terms
 
 MOST_GLOSSARIES = 5

@@ -1,7 +1,9 @@
 """DeepL's translation memories: read and deleted under /v3, used by /v2/translate. They are made and filled under
 /v1/translation_memories."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -9,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
-from server.api.admission.remembering import FIELD, with_memory
+from server.api.admission.remembering import FIELD, of_file, with_memory
 from server.api.deepl.route import DEEPL, DeepLRoute
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written
@@ -18,6 +20,7 @@ from server.keys.key import owner_of
 from server.runtime.offload import offload
 from server.text.spans.table import protected_spans
 from server.translation.markup_translation import TranslatesTexts
+from server.translation.remembered import MemoryUse
 from server.translation_memory.entries import Entry
 from server.translation_memory.pairs import EXACT
 from server.translation_memory.service import TranslationMemory
@@ -137,11 +140,32 @@ async def with_named_memory(
 ) -> TranslatesTexts:
     """The translator of a route after a memory whose segments are used from a likeness of `threshold` percent on (None:
     equal ones only), if they have the details of the text. Raises ApiError (404) for a memory of other languages."""
+    applies_from = _applies_from(memory_id, threshold)
+    with _not_found():
+        return await with_memory(admitted, translator, route, memory_id, EXACT, applies_from, same_details)
+
+
+async def named_memory_of_file(
+    admitted: AdmittedRequest, route: Route, memory_id: str | None, threshold: int | None
+) -> MemoryUse | None:
+    """The same for a file. Raises ApiError."""
+    applies_from = _applies_from(memory_id, threshold)
+    with _not_found():
+        return await of_file(admitted, route, memory_id, applies_from, same_details)
+
+
+def _applies_from(memory_id: str | None, threshold: int | None) -> int:
+    """Raises ApiError (400) for a threshold without a memory."""
     if threshold is not None and not memory_id:
         raise ApiError("invalid_value", f"'{FIELD}' is missing: translation_memory_threshold needs it.", FIELD)
-    applies_from = EXACT if threshold is None else threshold
+    return EXACT if threshold is None else threshold
+
+
+@contextlib.contextmanager
+def _not_found() -> Iterator[None]:
+    """A memory of other languages is not found."""
     try:
-        return await with_memory(admitted, translator, route, memory_id, EXACT, applies_from, same_details)
+        yield
     except ApiError as error:
         if error.param == FIELD:
             raise ApiError("not_found", error.message, FIELD) from None

@@ -10,7 +10,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.detection import Detected, check_not_foreign, detect
 from server.api.admission.plain_translation import translate_texts
-from server.api.admission.remembering import UNKNOWN_MEMORY
+from server.api.admission.remembering import UNKNOWN_MEMORY, of_file
 from server.api.admission.text_languages import TextLanguages, languages_of
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (
@@ -28,14 +28,13 @@ from server.api.libretranslate.schemas import (
 from server.api.requests.content_disposition import attachment_for_old_clients, quoted, shortened
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, documented
 from server.api.requests.fields import Status
-from server.api.requests.file_fields import COLUMNS, KEYS
+from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
 from server.api.requests.json_response import written, written_as_set
 from server.api.requests.limits import requested_options
 from server.api.requests.openapi import with_forms
 from server.api.requests.preferences import APPLIED, prefers_async
 from server.api.serving.file_jobs import STATUS, within
 from server.api.serving.finished_files import FinishedFile
-from server.api.serving.language_codes import base_language
 from server.api.serving.language_names import name_of
 from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
@@ -44,6 +43,7 @@ from server.files.formats.registry import FORMATS, translated_name
 from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.settings import Settings
+from server.text.base.language_tags import base_language
 from server.text.markup.markup import Kind
 from server.translation.assembly import TextTranslation
 from server.translation_memory.entries import RefusedPair, checked
@@ -179,6 +179,7 @@ async def languages(admitted: Admitted) -> list[LibreLanguage]:
     response_model_exclude_none=True,
     responses={
         **ERRORS,
+        **NO_MEMORY,
         202: {
             "description": "With `Prefer: respond-async`: the link has the file later, Location its state.",
             "model": LibreFile,
@@ -193,6 +194,7 @@ async def translate_file(
     target: Annotated[str, Form(description="Language to translate into.")],
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
+    translation_memory_id: Annotated[str | None, Form(description=MEMORY)] = None,
 ) -> Response:
     state, data = admitted.state, await admitted.read(file)
     jobs = state.file_jobs
@@ -209,12 +211,13 @@ async def translate_file(
         if not is_translated:
             jobs.files.keep(reservation, FinishedFile(data, parsed.name, parsed.media_type), file_id)
             return written(link)
-        models = (await admitted.choose(None, detected.language, languages.target, parsed.num_chars)).models
-        options = requested_options(models, state.settings)
+        route = await admitted.choose(None, detected.language, languages.target, parsed.num_chars)
+        memory = await of_file(admitted, route, translation_memory_id)
+        options = requested_options(route.models, state.settings)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
             reader = state.documents.reader
-            done = await translated_file(models, parsed, reader, options, on_progress=on_progress)
+            done = await translated_file(route.models, parsed, reader, options, on_progress=on_progress, memory=memory)
             return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
 
         if prefers_async(request):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from server.api.native.score_schemas import check_targets
 from server.api.requests.fields import MOST_TERMS, Term, check_text
-from server.api.serving.language_codes import LONGEST_CODE
+from server.text.base.language_tags import LONGEST_CODE
 
 AUTO = "auto"
 FLAGS = (

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import PydanticCustomError
 
 from server.api.requests.fields import Timeout, check_optional_text, check_text
+from server.api.requests.limits import FORMALITY, AskedFormality
 from server.documents.attention_weights import Explanation, SentenceWeights
 from server.documents.feeds import Snapshot
 from server.documents.two_stage import num_pending
@@ -42,6 +43,7 @@ class DocumentRequest(BaseModel):
         None, gt=0, allow_inf_nan=False, description="With `wait`: answer after so many seconds at the latest."
     )
     explain: bool = Field(False, description="Say in the answer which sentences each looked at.")
+    formality: AskedFormality | None = Field(None, description=FORMALITY)
     translation_memory_id: str | None = Field(
         None,
         description="One of /v1/translation_memories. Sentences whose source is equal to that of an entry get its "

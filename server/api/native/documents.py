@@ -219,7 +219,9 @@ async def _new_document(body: DocumentRequest, admitted: AdmittedRequest) -> New
         check_chars(body.sentences or [], settings, "sentences")
     num_chars = len(body.text) if body.text is not None else sum(map(len, body.sentences or []))
     route = await admitted.choose(body.model, body.source, body.target, num_chars)
-    requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
+    requested = requested_options(
+        route.models, settings, body.beam_size, body.length_penalty, body.max_length, body.formality
+    )
     if isinstance(route, TwoModels) and body.explain:
         message = f"explain: not where two models translate, {' to '.join(route.languages)}"
         raise ApiError("invalid_value", f"{message}; leave it out, or send a document to each", "explain")

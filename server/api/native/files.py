@@ -7,13 +7,12 @@ from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.detection import check_not_foreign
-from server.api.admission.text_languages import languages_of
+from server.api.admission.remembering import UNKNOWN_MEMORY, of_file
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
-from server.api.requests.file_fields import COLUMNS, KEYS
+from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
 from server.api.requests.json_response import written, written_as_set
-from server.api.requests.limits import requested_options
+from server.api.requests.limits import FORMALITY, AskedFormality, requested_options
 from server.api.requests.preferences import APPLIED, prefers_async
 from server.api.requests.root_path import published
 from server.api.serving.file_jobs import STATUS, FileJobs, within
@@ -92,7 +91,7 @@ FILE = {"content": {"application/octet-stream": {"schema": {"type": "string", "f
             "description": "With the header `Prefer: respond-async`: it is translated now; Location has its state.",
             "model": FileStatus,
         },
-        **documented(*ADMISSION, *BODY, *QUOTA),
+        **documented(*ADMISSION, *BODY, *QUOTA, "not_found", meanings={"not_found": UNKNOWN_MEMORY}),
     },
 )
 async def translate(
@@ -107,10 +106,14 @@ async def translate(
     ] = "offline",
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
+    formality: Annotated[AskedFormality | None, Form(description=FORMALITY)] = None,
+    translation_memory_id: Annotated[str | None, Form(description=MEMORY)] = None,
 ) -> Response:
     is_detected = source.lower() == AUTO
     named = None if is_detected else await admitted.choose(model, source, target, 0)
     state = admitted.state
+    options = requested_options(route.models, state.settings, formality=formality)
+    memory = await of_file(admitted, route, translation_memory_id)
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
@@ -122,7 +125,8 @@ async def translate(
         admitted.charge(parsed.num_chars, route.models[0].name)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:
-            done = await translate_file(route.models, parsed, state.documents.reader, options, mode, on_progress)
+            reader = state.documents.reader
+            done = await translate_file(route.models, parsed, reader, options, mode, on_progress, memory=memory)
             return _finished(done, route.pivot_language)
 
         if prefers_async(request):

@@ -38,7 +38,12 @@ async def models(admitted: Admitted) -> Models:
 async def languages(admitted: Admitted) -> Response:
     routes = admitted.state.routes
     listed = [
-        Language(source=source, targets=targets, through=routes.pivots(source) or None)
+        Language(
+            source=source,
+            targets=targets,
+            through=routes.pivots(source) or None,
+            formality=routes.formality_targets(source) or None,
+        )
         for source, targets in routes.direct_languages.items()
     ]
     return written(Languages(languages=listed))

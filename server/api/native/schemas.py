@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from server.api.native.translation_memory_schemas import MemoryMatch
 from server.api.requests.fields import MOST_TERMS, Term, Timeout, TimingsAnswer, check_optional_text, check_text
+from server.api.requests.limits import FORMALITY, AskedFormality
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.telemetry.labels import FinishReason, ModelState
@@ -80,6 +81,7 @@ class TranslateRequest(BaseModel):
         description="The least likeness of entries that are offered, in percent; 75 by default. Needs "
         "translation_memory_id.",
     )
+    formality: AskedFormality | None = Field(None, description=FORMALITY)
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -342,6 +344,9 @@ class Language(BaseModel):
     targets: list[str]
     through: dict[str, str] | None = Field(
         None, description="Targets that need two models, with the language between them."
+    )
+    formality: list[str] | None = Field(
+        None, description="Targets for which requests can say how formally the reader is addressed."
     )
 
 

@@ -69,7 +69,9 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     check_sizes(body.contexts, settings, "context")
     check_sizes(body.prefixes, settings, "target_prefix")
     route = await admitted.choose(body.model, body.source, body.target, sum(map(len, body.texts)))
-    requested = requested_options(route.models, settings, body.beam_size, body.length_penalty, body.max_length)
+    requested = requested_options(
+        route.models, settings, body.beam_size, body.length_penalty, body.max_length, body.formality
+    )
     if isinstance(route, TwoModels):
         return await _translate_by_two(route, requested, body, admitted, body.stream or asks_for_events(request))
     translator = route.model
@@ -94,9 +96,9 @@ async def _begin_stream(
     """`remembering`: a MemoryTranslator where the request names a memory."""
 
     async def begin(request: TextRequest) -> TranslationStream:
-        if terms is None:
+        if terms is None and request.options.formality is None:
             return await TranslationStream.begin(translator, request)
-        return await TermStream.begin_with_terms(translator, request, terms)
+        return await TermStream.begin_with_terms(translator, request, terms or Terms({}))
 
     if isinstance(remembering, MemoryTranslator):
         return await MemoryStream.begin(remembering, texts, begin)

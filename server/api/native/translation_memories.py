@@ -1,6 +1,8 @@
 """`/v1/translation_memories`: keeps pairs that people confirmed, and imports and exports them."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import PurePath
 from typing import Annotated, get_args
 
@@ -9,6 +11,7 @@ from fastapi import APIRouter, File, Query, Response, UploadFile
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import listed_owner
+from server.api.admission.server_sent_events import Events, FileStream
 from server.api.native.translation_memory_schemas import (
     AddedEntries,
     EntryList,
@@ -22,13 +25,22 @@ from server.api.native.translation_memory_schemas import (
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, ApiError, ErrorType, documented
 from server.api.requests.json_response import written_as_set
-from server.api.serving.language_codes import base_language, base_pairs, translates
+from server.api.serving.language_codes import base_pairs, translates
 from server.keys.key import owner_of
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload, offload_above
 from server.telemetry.metrics import package_version
+from server.text.base.language_tags import base_language
 from server.translation_memory.entries import RefusedPair, checked
-from server.translation_memory.exchange import TMX_TYPE, FileFormat, MalformedFile, read_pairs, write_tmx
+from server.translation_memory.exchange import (
+    TMX_END,
+    TMX_TYPE,
+    FileFormat,
+    MalformedFile,
+    read_pairs,
+    tmx_beginning,
+    tmx_units,
+)
 from server.translation_memory.pairs import Pair
 from server.translation_memory.service import TranslationMemory
 
@@ -136,9 +148,10 @@ async def import_file(
 async def export(memory_id: str, admitted: Admitted, owner: Owner = None) -> Response:
     memories, of_owner = admitted.state.translation_memories, _owner(admitted, owner)
     memory = await memories.find(of_owner, memory_id)
-    pairs = await memories.all_pairs(of_owner, memory_id)
+    parts = _tmx(memory, memories.pages(of_owner, memory_id))
     headers = {"Content-Disposition": attachment(f"{memory.name}.tmx")}
-    return Response(await offload(_tmx, memory, pairs), headers=headers, media_type=TMX_TYPE)
+    deadline = time.monotonic() + admitted.state.settings.file_timeout
+    return FileStream(parts, deadline, TMX_TYPE, headers)
 
 
 def _pairs(entries: Sequence[NewEntry]) -> list[Pair]:
@@ -153,8 +166,16 @@ def _pairs(entries: Sequence[NewEntry]) -> list[Pair]:
     return pairs
 
 
-def _tmx(memory: TranslationMemory, pairs: Sequence[Pair]) -> bytes:
-    return "".join(write_tmx(pairs, *memory.languages, package_version())).encode()
+async def _tmx(memory: TranslationMemory, pages: AsyncGenerator[list[Pair], None]) -> Events:
+    yield tmx_beginning(memory.source, package_version()).encode()
+    async with aclosing(pages):
+        async for pairs in pages:
+            yield await offload(_units, memory, pairs)
+    yield TMX_END.encode()
+
+
+def _units(memory: TranslationMemory, pairs: Sequence[Pair]) -> bytes:
+    return "".join(tmx_units(pairs, *memory.languages)).encode()
 
 
 def _format_of(name: str | None) -> FileFormat:

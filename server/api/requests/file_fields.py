@@ -8,3 +8,6 @@ KEYS = (
     'Keys of a .json file whose values are translated: "title,items.*.text" (* one key, ** any number, a name without a'
     ' point at any depth); "!url": all but these. By default all.'
 )
+MEMORY = (
+    "One of /v1/translation_memories: its entries take the place of texts, or else sentences, with an equal source."
+)

@@ -1,12 +1,20 @@
 """Limits of one request: sizes of texts, widths of searches."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Literal
 
 from server.api.requests.errors import ApiError
 from server.files.file_translation import SHORTEST_SENTENCE
 from server.settings import Settings
+from server.text.checks.address import LANGUAGE, SOURCES, Formality
 from server.translation.translator import RequestedOptions, Translator
 
+AskedFormality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
+"""How formally the reader is addressed, in DeepL's words: what is preferred is ignored where it is not possible."""
+FORMALITY = (
+    "How the reader is addressed: `more` formally or `less`, where /v1/languages lists it for the target; with "
+    "`prefer_`, where it is possible."
+)
 FIRST_TEXTS = 1000
 """Texts that a document may have whatever its length."""
 
@@ -48,14 +56,15 @@ def check_total(texts: Sequence[str], settings: Settings, param: str) -> None:
 
 
 def requested_options(
-    models: Iterable[Translator],
+    models: Sequence[Translator],
     settings: Settings,
     beam_size: int | None = None,
     length_penalty: float | None = None,
     max_length: int | None = None,
+    formality: AskedFormality | None = None,
 ) -> RequestedOptions:
-    """The request's options, with the server's defaults for those that it lacks. Raises ApiError (422) for what this
-    server or one of the models cannot do."""
+    """The request's options, with the server's defaults for those that it lacks. `models`: one, or both of two. Raises
+    ApiError (422) for what this server or one of the models cannot do."""
     beam_size = settings.default_beam_size if beam_size is None else beam_size
     widest = settings.engine.max_beam_size
     if beam_size > widest:
@@ -66,7 +75,23 @@ def requested_options(
         if max_length is not None and max_length > longest:
             message = f"max_length: must be at most {longest} for model '{model.name}', not {max_length}"
             raise ApiError("invalid_value", message, "max_length")
-    return RequestedOptions(beam_size=beam_size, length_penalty=length_penalty, max_length=max_length)
+    requested = RequestedOptions(beam_size=beam_size, length_penalty=length_penalty, max_length=max_length)
+    chosen = _chosen_formality(models[-1], formality)
+    if chosen is not None:
+        requested["formality"] = chosen
+    return requested
+
+
+def _chosen_formality(last: Translator, asked: AskedFormality | None) -> Formality | None:
+    """What is asked of the `last` model; None for a wish that it cannot fulfil. Raises ApiError (422)."""
+    if asked is None or asked == "default":
+        return None
+    if last.supports_formality:
+        return "more" if asked in ("more", "prefer_more") else "less"
+    if asked in ("more", "less"):
+        message = f"formality: '{asked}' is for {' and '.join(SOURCES)} to {LANGUAGE} only; leave it out, or prefer it"
+        raise ApiError("invalid_value", f"{message} ('prefer_{asked}')", "formality")
+    return None
 
 
 def check_hypotheses(count: int, requested: RequestedOptions) -> None:

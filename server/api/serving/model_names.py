@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from server.api.requests.errors import ApiError
-from server.api.serving.language_codes import LONGEST_CODE, served_code
+from server.api.serving.language_codes import served_code
 from server.api.serving.routing import RoutingTable
 from server.artifact.language_tokens import MANY
 from server.settings import nearest
+from server.text.base.language_tags import LONGEST_CODE
 from server.translation.translator import Translator
 
 AUTO = "auto"

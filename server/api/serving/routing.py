@@ -7,6 +7,7 @@ from functools import cached_property
 from server.api.requests.errors import ApiError
 from server.api.serving.language_codes import served_code
 from server.settings import nearest
+from server.translation.formality import supports_formality
 from server.translation.pair_translator import in_languages
 from server.translation.translator import Translator
 
@@ -164,6 +165,15 @@ class RoutingTable:
             known = {target: route.pivot_language for target, route in routes.items() if route is not None}
             self._pivots[source] = known
         return known
+
+    def formality_targets(self, source: str) -> list[str]:
+        """The targets of `languages` for which the form of address can be chosen, by the last of the models."""
+        pivots = self.pivots(source)
+        return [
+            target
+            for target in self.languages.get(source, ())
+            if supports_formality(pivots.get(target, source), target)
+        ]
 
     def sources_into(self, target: str) -> list[str]:
         """The languages that are translated, by models that may have failed, into what `target` names (see

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from server.backends.base import Backend
 from server.backends.context import SentenceContext
+from server.engine.constraint import Constraint
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
@@ -50,12 +51,15 @@ class Arrival:
     cancel_after: int | None = None
     context: SentenceContext | None = None
     prefix: tuple[int, ...] = ()
+    constraint: Constraint | None = None
 
 
 def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[SentenceRequest]:
     """Run a schedule to its end; requests in the order of `arrivals`."""
     engine = new_engine(backend, slots)
-    requests = [SentenceRequest(a.source, a.options, a.context, prefix=a.prefix) for a in arrivals]
+    requests = [
+        SentenceRequest(a.source, a.options, a.context, prefix=a.prefix, constraint=a.constraint) for a in arrivals
+    ]
     step, last = 0, max(a.step + (a.cancel_after or 0) for a in arrivals)
     while step <= last or not engine.is_idle:
         for arrival, request in zip(arrivals, requests, strict=True):

@@ -291,9 +291,10 @@ def test_a_shutdown_resolves_every_request_once(load: LoadBackend) -> None:
     assert [str(request.future.exception(timeout=0)) for request in requests] == ["stopped"] * 2
 
 
-def test_a_key_is_everything_but_the_deadline(load: LoadBackend) -> None:
+def test_a_key_is_everything_but_the_deadline_and_the_formality(load: LoadBackend) -> None:
     request = SentenceRequest(SOURCE, OPTIONS)
     assert key_of(request) == key_of(SentenceRequest(SOURCE, dataclasses.replace(OPTIONS, deadline=5.0), owner=1))
+    assert key_of(request) == key_of(SentenceRequest(SOURCE, dataclasses.replace(OPTIONS, formality="more")))
     others = [
         dataclasses.replace(OPTIONS, beam_size=3),
         dataclasses.replace(OPTIONS, num_hypotheses=2),
@@ -301,7 +302,7 @@ def test_a_key_is_everything_but_the_deadline(load: LoadBackend) -> None:
         dataclasses.replace(OPTIONS, max_length=7),
         dataclasses.replace(OPTIONS, follows_source=True),
     ]
-    assert len(others) + 1 == len(dataclasses.fields(SearchOptions))
+    assert len(others) + 2 == len(dataclasses.fields(SearchOptions))
     keys = {key_of(SentenceRequest(SOURCE, options)) for options in others}
     assert len(keys | {key_of(request)}) == len(others) + 1
     assert key_of(SentenceRequest((5, 6, 3), OPTIONS)) != key_of(request)

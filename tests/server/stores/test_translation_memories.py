@@ -14,6 +14,7 @@ from hypothesis.stateful import initialize, invariant, rule
 from server.stores.interface import ContextStore, StoreError
 from server.stores.open_store import open_store
 from server.stores.translation_memories import (
+    MOST_DELETED,
     MOST_WRITTEN,
     KeptEntry,
     KeptMemory,
@@ -23,6 +24,7 @@ from server.stores.translation_memories import (
     TranslationMemoryStore,
     UnknownEntry,
     UnknownMemory,
+    deleted_since,
 )
 from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 from tests.server.stores.test_growth import MAX_GROWTH, CountedSqlite
@@ -47,6 +49,8 @@ class Stores(AgreeingStores):
         super().__init__()
         self.seen: dict[tuple[int, str, str, str], dict[str, KeptEntry]] = {}
         """By store, owner, memory and generation: entries as they were read."""
+        self.followed: dict[tuple[int, str, str], tuple[str, int, dict[str, KeptEntry]]] = {}
+        """By store, owner and memory: a generation, the last write then, and the entries as they were read."""
 
     def part(self, store: ContextStore) -> TranslationMemoryStore:
         return store.translation_memories
@@ -92,6 +96,24 @@ class Stores(AgreeingStores):
                 last = max((entry.number for entry in known.values()), default=0)
                 known.update({entry.id: entry for entry in store.entries(owner, name, last, 100)})
                 assert known == {entry.id: entry for entry in store.entries(owner, name, 0, 100)}
+
+    @rule(owner=OWNERS, name=IDS)
+    def follow(self, owner: str, name: str) -> None:
+        """Over generations, what was read before, without what was deleted since, and the later writes are all."""
+        for at, kind in enumerate(self.stores):
+            store = kind.translation_memories
+            kept = self.outcome(lambda store: store.find(owner, name), kind)
+            if not isinstance(kept, KeptMemory):
+                continue
+            generation, last, known = self.followed.get((at, owner, name), (kept.generation, 0, {}))
+            deleted = deleted_since(generation, kept.generation)
+            if deleted is None:
+                last, known = 0, {}
+            for entry_id in deleted or ():
+                known.pop(entry_id, None)
+            known.update({entry.id: entry for entry in store.entries(owner, name, last, 100)})
+            assert known == {entry.id: entry for entry in store.entries(owner, name, 0, 100)}
+            self.followed[at, owner, name] = kept.generation, kept.last, known
 
     @invariant()
     def everything_is_the_same(self) -> None:
@@ -158,6 +180,24 @@ def test_a_memory_that_is_created_again_has_another_generation(store: ContextSto
         generations.add(memories.find("shop", "a").generation)
         memories.delete("shop", "a")
     assert len(generations) == 2
+
+
+def test_a_generation_names_the_last_deletions(store: ContextStore) -> None:
+    memories = store.translation_memories
+    memories.create("shop", "a", "head", MANY)
+    names = [f"e{number}" for number in range(2 * MOST_DELETED)]
+    memories.put("shop", "a", dict.fromkeys(names, "body"), MANY)
+    generations = [memories.find("shop", "a").generation]
+    for name in names:
+        generations.append(memories.remove("shop", "a", name).after)
+    for first in range(0, len(generations), 7):
+        for last in range(first, len(generations), 7):
+            expected = names[first:last][::-1] if last - first <= MOST_DELETED else None
+            found = deleted_since(generations[first], generations[last])
+            assert (found if found is None else list(found)) == expected
+    assert deleted_since(generations[9], generations[8]) is None
+    assert deleted_since("other", generations[1]) is None
+    assert max(map(len, generations)) < 50 + 4 * len(names)
 
 
 def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None:

@@ -51,6 +51,17 @@ def test_tables_of_other_programs(
     assert read_pairs(file.getvalue().encode(encoding), written[0], "en", "de").pairs == pairs
 
 
+def test_languages_are_of_a_script_without_a_region() -> None:
+    variants = {"en-US": "Bread", "zh-TW": "\u9eb5\u5305", "zh-Hans": "\u9762\u5305", "pt_BR": "P\u00e3o"}
+    units = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in variants.items())
+    data = f'<tmx version="1.4"><header/><body><tu>{units}</tu></body></tmx>'.encode()
+    for target, text in (("zh-hant", "\u9eb5\u5305"), ("zh", "\u9762\u5305"), ("pt", "P\u00e3o")):
+        assert read_pairs(data, "tmx", "en", target).pairs == [Pair("Bread", text)]
+    assert read_pairs(b"Bread,x,en-GB,zh_TW", "csv", "en", "zh-hant").pairs == [Pair("Bread", "x")]
+    with pytest.raises(MalformedFile, match="en, zh-hant"):
+        read_pairs(b"Bread,x,en,zh-CN", "csv", "en", "zh-hant")
+
+
 @given(PAIRS)
 def test_entries_are_kept_as_they_are(pairs: list[Pair]) -> None:
     for pair in pairs:

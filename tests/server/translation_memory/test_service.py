@@ -8,7 +8,7 @@ import pytest
 
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
-from server.stores.translation_memories import MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
+from server.stores.translation_memories import MOST_DELETED, MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
 from server.translation_memory import entries as entries_module
 from server.translation_memory import service as service_module
 from server.translation_memory.entries import Entry, Origin
@@ -54,7 +54,8 @@ def test_indexes_follow_all_writes(store_url: str, monkeypatch: pytest.MonkeyPat
             found, index = await reader.index("shop", memory.id)
             assert (found.entries, len(index)) == (len(model), len(model))
             assert [index.exact(source) for source in sources] == [model.get(source) for source in sources]
-            assert {pair.source: pair for pair in await reader.all_pairs("shop", memory.id)} == model
+            pages = [page async for page in reader.pages("shop", memory.id)]
+            assert {pair.source: pair for page in pages for pair in page} == model
 
     try:
         asyncio.run(scenario())
@@ -92,13 +93,53 @@ def test_only_what_is_new_is_read(store: ContextStore, monkeypatch: pytest.Monke
     asyncio.run(scenario())
 
 
+def test_deletions_by_another_process_are_followed_without_reading_all_again(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = [open_store(store_url)]
+    stores += stores if store_url == "memory://" else [open_store(store_url)]
+    service, other = (TranslationMemoryService(store.translation_memories, LIMITS) for store in stores)
+    indexed: list[int] = []
+    real = MemoryIndex.add
+
+    def add(index: MemoryIndex, pairs: list[Pair]) -> None:
+        indexed.append(len(pairs))
+        real(index, pairs)
+
+    monkeypatch.setattr(MemoryIndex, "add", add)
+
+    async def scenario() -> None:
+        memory = await service.create("", "ours", "en", "de")
+        await service.add("", memory.id, [Pair(str(number), "x") for number in range(300)], "import")
+        await service.index("", memory.id)
+        for number in range(MOST_DELETED):
+            await other.remove("", memory.id, entry_id(str(number)))
+        await other.add("", memory.id, [Pair("1", "again")], "manual")
+        _, index = await service.index("", memory.id)
+        assert indexed == [300, 1]
+        assert (len(index), index.exact("2"), index.exact("1")) == (300 - MOST_DELETED + 1, None, Pair("1", "again"))
+        for number in range(100, 101 + MOST_DELETED):
+            await other.remove("", memory.id, entry_id(str(number)))
+        _, index = await service.index("", memory.id)
+        assert indexed == [300, 1, len(index)], "so many deletions are not known one by one"
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        for opened in {*stores}:
+            opened.close()
+
+
 def test_owners_do_not_see_each_other(store: ContextStore) -> None:
     service = TranslationMemoryService(store.translation_memories, LIMITS)
 
     async def scenario() -> None:
+        async def first_page(owner: str, name: str) -> None:
+            await anext(service.pages(owner, name))
+
         memory = await service.create("shop", "ours", "en", "de")
         await service.index("shop", memory.id)
-        for call in (service.find, service.delete, service.index, service.all_pairs):
+        for call in (service.find, service.delete, service.index, first_page):
             for owner, name in (("desk", memory.id), ("shop", NO_ID), ("shop", "../x")):
                 with pytest.raises(UnknownMemory):
                     await call(owner, name)

@@ -59,7 +59,7 @@ def test_sentences_are_split_as_requested(client: DeepLClient, server: RunningSe
     [
         {"target_lang": "FR"},
         {"source_lang": "FR"},
-        {"formality": "more"},
+        {"formality": "stiff"},
         {"glossary": "an id"},
         {"tag_handling": "rtf"},
         {"splitting_tags": ["p"], "tag_handling": "xml"},
@@ -125,7 +125,7 @@ def test_languages_and_usage(client: DeepLClient) -> None:
     assert not usage.any_limit_reached
     assert [(language.code, language.name) for language in client.get_source_languages()] == [("EN", "English")]
     [german] = client.get_target_languages()
-    assert (german.code, german.name, german.supports_formality) == ("DE", "German", False)
+    assert (german.code, german.name, german.supports_formality) == ("DE", "German", True)
 
 
 def test_a_document_cycle(client: DeepLClient, server: RunningServer) -> None:

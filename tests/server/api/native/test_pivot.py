@@ -205,7 +205,7 @@ def test_languages_say_what_can_be_reached(many: RunningServer) -> None:
     with many.client() as client:
         [german, english] = client.get("/v1/languages").json()["languages"]
         assert german == {"source": "de", "targets": ["en"], "through": {"fr": "en"}}
-        assert english == {"source": "en", "targets": ["de", "fr"]}
+        assert english == {"source": "en", "targets": ["de", "fr"], "formality": ["de"]}
     targets = {language["code"]: language["targets"] for language in LibreTranslateAPI(many.url).languages()}
     assert targets == {"de": ["en", "fr"], "en": ["de", "fr"], "fr": []}
 

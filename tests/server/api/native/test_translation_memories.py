@@ -15,6 +15,7 @@ from server.keys.record import Scope
 from server.translation_memory.pairs import Pair
 from server.translation_memory.service import TranslationMemoryService
 from tests.server.api.conftest import RunningServer, ready, settings_for
+from tests.server.api.pairs import copy_of
 
 PATH = "/v1/translation_memories"
 NO_ID = "00000000-0000-4000-8000-000000000000"
@@ -227,6 +228,23 @@ def test_other_languages(many: RunningServer) -> None:
             in checked(client.post(PATH, json={"name": "x", "source": "en", "target": "xx"}), 422)["error"]["message"]
         )
         client.delete(f"{PATH}/{memory}")
+
+
+def test_a_script_has_memories_of_its_own_and_a_region_none(tiny_artifact: Path, tmp_path: Path) -> None:
+    for target in ("zh-Hans", "zh-Hant", "pt"):
+        copy_of(tiny_artifact, tmp_path / target, name=f"en-{target.lower()}", target_language=target)
+    source = ENTRIES[0]["source"]
+    with ready(settings_for(tmp_path)) as server, server.client() as client:
+        for target, own, others in (("zh_CN", "zh", "zh-TW"), ("zh-TW", "zh-hant", "zh-Hans"), ("pt-BR", "pt", "zh")):
+            made = checked(client.post(PATH, json={"name": "x", "source": "en-GB", "target": target}), 201)
+            assert made["target"] == own
+            checked(client.post(f"{PATH}/{made['id']}/entries", json={"entries": ENTRIES}))
+            body = {"text": source, "source": "en", "translation_memory_id": made["id"]}
+            for same in (target, own):
+                answer = checked(client.post("/v1/translate", json={**body, "target": same}))
+                assert answer["translations"][0]["text"] == ENTRIES[0]["target"]
+            refused = checked(client.post("/v1/translate", json={**body, "target": others}), 422)
+            assert f"from en to {own}, not from en to " in refused["error"]["message"]
 
 
 def test_two_models_after_a_memory(many: RunningServer) -> None:

@@ -21,7 +21,7 @@ DOCUMENT = "/v1/documents/{document_id}"
 OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v1/translate", "post"): {200, 404, 429} | DOOR | BODY,
     ("/v1/score", "post"): {200, 429} | DOOR | BODY,
-    ("/v1/files", "post"): {200, 202, 429} | DOOR | BODY,
+    ("/v1/files", "post"): {200, 202, 404, 429} | DOOR | BODY,
     ("/v1/files/{file_id}", "get"): {200, 404} | DOOR,
     ("/v1/files/{file_id}/result", "get"): {200, 404, 409} | DOOR | BODY,
     ("/v1/documents", "post"): {200, 202, 404, 429} | DOOR | BODY,
@@ -47,7 +47,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/detect", "post"): {200} | LIBRE,
     ("/languages", "get"): {200} | LIBRE,
     ("/languages", "post"): {200} | LIBRE,
-    ("/translate_file", "post"): {200, 202} | LIBRE,
+    ("/translate_file", "post"): {200, 202, 404} | LIBRE,
     ("/download_file/{name}", "get"): {200, 404} | LIBRE,
     ("/frontend/settings", "get"): {200} | LIBRE,
     ("/health", "get"): {200, 503},
@@ -55,7 +55,7 @@ OPERATIONS: dict[tuple[str, str], set[int]] = {
     ("/v2/translate", "post"): {200, 404, 413, 429, 456} | DEEPL,
     ("/v2/languages", "get"): {200, 413} | DEEPL,
     ("/v2/usage", "get"): {200, 413} | DEEPL,
-    ("/v2/document", "post"): {200, 413, 429, 456} | DEEPL,
+    ("/v2/document", "post"): {200, 404, 413, 429, 456} | DEEPL,
     ("/v2/document/{upload_id}", "post"): {200, 404, 413} | DEEPL,
     ("/v2/document/{upload_id}/result", "post"): {200, 404, 413} | DEEPL,
     ("/v2/glossary-language-pairs", "get"): {200, 413} | DEEPL,
@@ -173,7 +173,7 @@ def test_a_kind_of_error_is_a_status() -> None:
 def test_bodies_are_described(document: dict[str, Any]) -> None:
     schema = document["components"]["schemas"]["TranslateRequest"]
     options = "beam_size num_hypotheses length_penalty max_length target_prefix glossary keep context alignment timeout"
-    options += " translation_memory_id translation_memory_threshold"
+    options += " translation_memory_id translation_memory_threshold formality"
     assert set(schema["properties"]) == {"text", "source", "target", "model", "stream", "pieces", *options.split()}
     assert schema["additionalProperties"] is False
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.api.serving.language_codes import LONGEST_CODE, Tag, served_code
+from server.api.serving.language_codes import base_pairs, served_code, translates
 from server.api.serving.language_names import NAMES
+from server.text.base.language_tags import LONGEST_CODE, Tag, base_language
 from tests.growth import assert_linear
 
 REGIONS = st.sampled_from(["", "-US", "_GB", "-de", "-419", "-Latn", "_Latn_DE", "-x-private", "-1996"])
@@ -15,6 +16,41 @@ REGIONS = st.sampled_from(["", "-US", "_GB", "-de", "-419", "-Latn", "_Latn_DE",
 def test_any_region_falls_back_to_the_language(language: str, region: str, upper: bool) -> None:
     code = language + region
     assert served_code(code.upper() if upper else code, NAMES) == language
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("pt-BR", "pt"),
+        ("pt_br", "pt"),
+        ("zh", "zh"),
+        ("zh-CN", "zh"),
+        ("zh-Hans", "zh"),
+        ("zh-TW", "zh-hant"),
+        ("zh_Hant_HK", "zh-hant"),
+        ("zt", "zh-hant"),
+        ("sr", "sr"),
+        ("sr-Cyrl-RS", "sr"),
+        ("sr-Latn", "sr-latn"),
+        ("eng_Latn", "en"),
+        (" DEU", "de"),
+        ("nb", "no"),
+        ("English", "english"),
+        ("auto-x", "auto"),
+        ("de" + "-abcd" * LONGEST_CODE, "de"),
+        ("", ""),
+    ],
+)
+def test_the_language_without_region(code: str, expected: str) -> None:
+    assert base_language(code) == base_language(base_language(code)) == expected
+
+
+def test_pairs_are_translated_in_their_scripts() -> None:
+    known = {"en-US": ["zh-Hant", "pt-BR"]}
+    assert base_pairs([("en-US", "zh-Hant"), ("en", "zh-TW"), ("en", "zh")]) == [("en", "zh-hant"), ("en", "zh")]
+    assert translates(known, ("en", "pt"))
+    assert translates(known, ("en", "zh-hant"))
+    assert not translates(known, ("en", "zh"))
 
 
 @given(served=st.lists(st.sampled_from(["en", "en-US", "pt-BR", "pt", "zh-Hant", "sr", "x"]), unique=True))

@@ -52,7 +52,8 @@ def test_probes_and_lists(server: RunningServer) -> None:
     with server.client() as client:
         assert client.get("/livez").json() == {"status": "ok"}
         assert client.get("/readyz").json() == {"status": "ok"}
-        assert client.get("/v1/languages").json() == {"languages": [{"source": "en", "targets": ["de"]}]}
+        languages = [{"source": "en", "targets": ["de"], "formality": ["de"]}]
+        assert client.get("/v1/languages").json() == {"languages": languages}
         [model] = client.get("/v1/models").json()["models"]
         assert (model["name"], model["source"], model["target"]) == ("tiny", "en", "de")
         links = client.get("/").json()
