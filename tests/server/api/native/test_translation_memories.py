@@ -1,5 +1,6 @@
 """Translation memories over HTTP: made, filled, imported, used by translations, listed and deleted."""
 
+import asyncio
 import dataclasses
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import pytest
 from server.api.native import translation_memories
 from server.keys.lines import new_key
 from server.keys.record import Scope
+from server.stores.interface import StoreError
+from server.stores.translation_memories import MOST_WRITTEN
+from server.translation_memory.entries import Entry
 from server.translation_memory.pairs import Pair
 from server.translation_memory.service import TranslationMemoryService
 from tests.server.api.conftest import RunningServer, ready, settings_for
@@ -173,6 +177,38 @@ def test_many_entries_are_checked_beside_the_event_loop(
     monkeypatch.setattr(translation_memories, "checked", thread_of)
     make(client, [{"source": "a" * 1500, "target": "b" * 1500}])
     assert [name.partition("-")[0] for name in threads] == ["work"]
+
+
+def test_an_export_is_sent_while_it_is_read(
+    server: RunningServer, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = make(client, [{"source": f"s{number}", "target": "t"} for number in range(MOST_WRITTEN + 1)])
+    has_begun, numbers = threading.Event(), list[int]()
+    fails = False
+    read = TranslationMemoryService.entries
+
+    async def entries(self: TranslationMemoryService, owner: str, memory: str, after: int, limit: int) -> list[Entry]:
+        numbers.append(after)
+        if after:
+            assert await asyncio.to_thread(has_begun.wait, 30), "the first page is not sent before the second is read"
+            if fails:
+                raise StoreError("the store is away")
+        return await read(self, owner, memory, after, limit)
+
+    monkeypatch.setattr(TranslationMemoryService, "entries", entries)
+    with client.stream("GET", f"{PATH}/{name}/export") as answer:
+        parts = answer.iter_bytes()
+        received = next(parts)
+        while b"<tu>" not in received:
+            received += next(parts)
+        has_begun.set()
+        received += b"".join(parts)
+    assert received.count(b"<tu>") == MOST_WRITTEN + 1
+    assert received.endswith(b"</tmx>\n")
+    assert numbers == [0, MOST_WRITTEN, MOST_WRITTEN + 1]
+    fails = True
+    with pytest.raises(httpx.RemoteProtocolError):
+        client.get(f"{PATH}/{name}/export")
 
 
 def test_a_file_with_far_more_pairs_than_are_kept(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
