@@ -72,7 +72,8 @@ def memory_of(path: Path, languages: tuple[str, str]) -> MemoryUse:
     except (OSError, MalformedFile) as error:
         raise ValueError(f"--memory {path}: {error}") from error
     for reason, count in read.refused.items():
-        print(f"ringmt: {path}: {count} pairs are not used: {reason}", file=sys.stderr)
+        pairs = "1 pair is" if count == 1 else f"{count} pairs are"
+        print(f"ringmt: {path}: {pairs} not used: {reason}", file=sys.stderr)
     if not read.pairs:
         raise ValueError(f"--memory {path}: it has no pair from {' to '.join(languages)}")
     index = MemoryIndex()

@@ -10,6 +10,7 @@ from server.settings import BUNDLED_MODELS
 from server.text.base.pieces import Pieces
 from server.text.base.placeholders import TooManyPlaceholders, nested, split_at_placeholders
 from server.text.base.words import equal_elements, find_spans, match_words, word_ids, words_of
+from server.text.checks.address import address_of
 from server.text.checks.flags import find_flags
 from server.text.checks.language import identify
 from server.text.checks.repetition import is_repetitive, most_copies
@@ -52,6 +53,11 @@ def test_trimming() -> None:
 @pytest.mark.parametrize("find", [protected_spans, template_spans, has_words])
 def test_finding_what_is_protected(find: Callable[[str], object]) -> None:
     assert_linear(find, (*hostile.PROTECTED, *hostile.EMOJI), ordinary=None)
+
+
+def test_finding_how_the_reader_is_addressed() -> None:
+    parts = ("Sie", " ", "du", ",", "you", "they", ".", "\u201e", "Ihr", "mach", "-", "'")
+    assert_linear(lambda text: address_of(text, text), parts, ordinary=None)
 
 
 def test_finding_what_cannot_be_spelled() -> None:
