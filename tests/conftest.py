@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
@@ -18,6 +19,8 @@ from tests.documents import ContextArtifact, lively_document_model, write_docume
 from tests.models import lively_model, tiny_config, write_artifact
 
 torch.set_num_threads(1)
+settings.register_profile("any machine", settings.default, deadline=None)  # one that is busy takes long for anything
+settings.load_profile("any machine")
 
 
 COLLECTING = ("server.api.app", "server.api.serving.model_registry", "server.api.serving.models_on_demand")
