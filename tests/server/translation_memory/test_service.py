@@ -8,10 +8,17 @@ import pytest
 
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
-from server.stores.translation_memories import MOST_DELETED, MemoriesFull, MemoryLimits, UnknownEntry, UnknownMemory
+from server.stores.translation_memories import (
+    MOST_DELETED,
+    KeptEntry,
+    MemoriesFull,
+    MemoryLimits,
+    UnknownEntry,
+    UnknownMemory,
+)
 from server.translation_memory import entries as entries_module
 from server.translation_memory import service as service_module
-from server.translation_memory.entries import Entry, Origin
+from server.translation_memory.entries import Entry, Origin, encoded
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.index_cache import CachedIndex, IndexCache
 from server.translation_memory.pairs import Pair
@@ -128,6 +135,32 @@ def test_deletions_by_another_process_are_followed_without_reading_all_again(
     finally:
         for opened in {*stores}:
             opened.close()
+
+
+def test_an_entry_that_is_deleted_and_written_again_while_it_is_read_is_found(
+    store: ContextStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = store.translation_memories
+    service, other = (TranslationMemoryService(kept, LIMITS) for _ in range(2))
+    read, name = kept.entries, entry_id("a")
+    pending = [True]
+
+    def entries(owner: str, memory: str, after: int, limit: int) -> list[KeptEntry]:
+        if pending:
+            pending.clear()
+            kept.remove(owner, memory, name)
+            kept.put(owner, memory, {name: encoded(Pair("a", "2"), "manual", 0.0)}, LIMITS)
+        return read(owner, memory, after, limit)
+
+    async def scenario() -> None:
+        memory = await service.create("", "ours", "en", "de")
+        await other.add("", memory.id, [Pair("a", "1"), Pair("b", "1")], "manual")
+        monkeypatch.setattr(kept, "entries", entries)
+        await service.index("", memory.id)
+        _, index = await service.index("", memory.id)
+        assert (index.exact("a"), index.exact("b")) == (Pair("a", "2"), Pair("b", "1"))
+
+    asyncio.run(scenario())
 
 
 def test_owners_do_not_see_each_other(store: ContextStore) -> None:
