@@ -3,7 +3,8 @@
 A sentence is first translated as it would be without the request. If that translation addresses nobody, or as asked, it
 stays. Otherwise the sentence is searched again, with a wide beam and without the words of the other form
 (`server.translation.address_constraint`); of all hypotheses the best in the form that was asked for is the translation.
-The model finds every word of it: nothing is written over. `ringmt evaluate --formality` measures how often it succeeds.
+The model finds every word of it: nothing is written over. `loadtest.bench.formality_bench` measures how often that is
+so.
 """
 
 import dataclasses
