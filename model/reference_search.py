@@ -15,8 +15,8 @@ from model.config import SPECIAL_IDS, SpecialIds
 from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 
-NextToken = Callable[[Tensor], Tensor]
-"""Target ids [1, length] from BOS on -> logits [vocabulary] of the token that follows."""
+NextTokens = Callable[[Tensor], Tensor]
+"""Target ids [hypothesis, length] from BOS on -> logits [hypothesis, vocabulary] of the token that follows each."""
 Permits = Callable[[Sequence[int], int], bool]
 """Whether a token may follow these ids of a hypothesis, which have the prefix."""
 
@@ -60,7 +60,7 @@ def reference_search(
         return model.embedding.logits(hidden[:, -1])
 
     ids = model.config.ids
-    return beam_search(next_token, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix, permits)
+    return beam_search(next_tokens, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix, permits)
 
 
 @torch.no_grad()
@@ -89,7 +89,7 @@ def beam_search(
     prefix_length = len(prefix)
     live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length - prefix_length + 1):
-        candidates = best_continuations(next_token, live, words, 2 * beam_size, ids)
+        candidates = best_continuations(next_tokens, live, words, 2 * beam_size, ids)
         if permits is not None:
             permitted = [each for each in candidates if permits(live[each[1]].ids, each[2])]
             ends = any(token == ids.eos for _, _, token in permitted[:beam_size])

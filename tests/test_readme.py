@@ -33,6 +33,7 @@ PAGES = (
     "server/EXAMPLES.md",
     "server/RESULTS.md",
     "server/PROMISES.md",
+    "server/bundled/FORMALITY.md",
     "server/bundled/HISTORY.md",
 )
 

@@ -256,6 +256,11 @@ class EngineWorker:
         return not all(thread.is_alive() for thread in self._threads)
 
     @property
+    def has_failed(self) -> bool:
+        """A thread ended, and nobody stopped it."""
+        return self.has_exited and not self._stopping
+
+    @property
     def is_stuck(self) -> bool:
         """A thread has had no heartbeat for STUCK_AFTER seconds."""
         now = time.monotonic()

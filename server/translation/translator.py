@@ -259,7 +259,7 @@ class Translator:
     async def run(self, requests: Sequence[SentenceRequest], deadline: float | None) -> list[SentenceResult]:
         """Queue all of the sentences or none, and wait for their results (see `wait_for_all`), in the form of address
         that their options ask for. Raises what that raises, Overloaded, TooManySentences, EngineStopped."""
-        self.submit(requests)
+        await self.queue(requests)
         results = await wait_for_all(requests, deadline)
         record_stages(requests, results)
         return await self.as_addressed(requests, results, deadline)

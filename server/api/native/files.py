@@ -7,7 +7,9 @@ from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
+from server.api.admission.detection import check_not_foreign
 from server.api.admission.remembering import UNKNOWN_MEMORY, of_file
+from server.api.admission.text_languages import languages_of
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
@@ -112,8 +114,6 @@ async def translate(
     is_detected = source.lower() == AUTO
     named = None if is_detected else await admitted.choose(model, source, target, 0)
     state = admitted.state
-    options = requested_options(route.models, state.settings, formality=formality)
-    memory = await of_file(admitted, route, translation_memory_id)
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
@@ -121,7 +121,8 @@ async def translate(
         if named is None:
             source = await _detected(state, parsed.beginning, target)
         route = named or await admitted.choose(model, source, target, 0)
-        options = requested_options(route.models, state.settings)
+        options = requested_options(route.models, state.settings, formality=formality)
+        memory = await of_file(admitted, route, translation_memory_id)
         admitted.charge(parsed.num_chars, route.models[0].name)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:

@@ -74,7 +74,7 @@ class Supervisor:
     def _check(self, translator: Translator, now: float) -> None:
         if translator.state != "ready":
             return
-        if translator.worker.has_exited:
+        if translator.worker.has_failed:
             self._fail(translator, "a thread of its engine ended")
         elif now >= self._ignore_hangs_until and translator.worker.is_stuck:
             self._fail(translator, f"its engine gave no sign of life for {engine_worker.STUCK_AFTER:g} seconds")

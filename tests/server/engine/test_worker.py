@@ -150,6 +150,7 @@ def test_stopping_resolves_every_request(worker: EngineWorker, backend: FaultyBa
         error = request.future.exception(timeout=0)
         assert error is None or isinstance(error, EngineStopped)
     assert worker.has_exited
+    assert not worker.has_failed
 
 
 def test_too_many_sentences_are_rejected_at_once(worker: EngineWorker) -> None:

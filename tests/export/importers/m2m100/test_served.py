@@ -79,7 +79,10 @@ def test_requests_of_all_pairs_at_once_are_translated_as_by_transformers(served:
 def test_every_api_lists_the_languages(served: Served) -> None:
     everything = {"de": ["en", "fr"], "en": ["de", "fr"], "fr": ["de", "en"]}
     languages = served.get("/v1/languages")["languages"]
-    assert languages == [{"source": source, "targets": targets} for source, targets in everything.items()]
+    formality = {"en": {"formality": ["de"]}}
+    assert languages == [
+        {"source": source, "targets": targets, **formality.get(source, {})} for source, targets in everything.items()
+    ]
     assert {entry["code"]: entry["targets"] for entry in served.get("/languages")} == everything
     assert {entry["language"] for entry in served.get("/v2/languages")} == {"DE", "EN", "FR"}
     assert {entry["language"] for entry in served.get("/v2/languages?type=target")} >= {"DE", "FR"}

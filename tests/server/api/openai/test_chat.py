@@ -11,6 +11,7 @@ import pytest
 from openai import OpenAI
 
 from server.keys.lines import new_key
+from server.settings import EngineSettings
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.libretranslate.test_routes import GERMAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES
@@ -248,7 +249,8 @@ def test_keys(tiny_artifact: Path) -> None:
 
 
 def test_a_stream_that_fails_says_so(tiny_artifact: Path) -> None:
-    with ready(settings_for(tiny_artifact, request_timeout=0.3)) as server:
+    one_at_a_time = EngineSettings(slots=1, num_workers=1, precision="fp32", shortlist="off", translation_cache_bytes=0)
+    with ready(settings_for(tiny_artifact, one_at_a_time, request_timeout=1.5)) as server:
         client = OpenAI(base_url=f"{server.url}/v1", api_key="any", max_retries=0)
         messages: Any = [{"role": "user", "content": MANY_SENTENCES}]
         stream = client.chat.completions.create(model="en-de", messages=messages, stream=True)

@@ -48,7 +48,7 @@ def test_from_the_text_to_a_correction_and_back(browser: Browser, both_ways: Run
     visitor.press("Enter")
     expect(visitor.at("#announced")).to_have_text("Copied")
     visitor.page.focus("#tab-text")
-    assert stops(visitor, "input") == ["source", "swap", "target", "glossary-button", "clear", "input"]
+    assert stops(visitor, "input") == ["source", "swap", "target", "formality", "glossary-button", "clear", "input"]
 
 
 def test_between_the_parts_of_the_page(browser: Browser, both_ways: RunningServer) -> None:
