@@ -9,14 +9,15 @@ from playwright.sync_api import Browser, sync_playwright
 from server.settings import BUNDLED_MODELS, EngineSettings
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+"""The first has no windows, and needs a part of the time of the second."""
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync "
     "--no-first-run"
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no chromium here (Debian's package of that name)")
