@@ -52,5 +52,5 @@ def test_costly_characters_are_found() -> None:
 
 
 def test_linear_work_passes() -> None:
-    assert_linear(lambda text: [char.upper() for char in text], ("a", "b"), ordinary=None)
+    assert_linear(lambda text: sum(char.upper() == "A" for char in text), ("a", "b"), ordinary=None)
     check_growth(lambda text: sorted(text.split()), Shape(("b a ",), "repeated"))
