@@ -5,12 +5,13 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from export.alignment import check_alignments, choose_head
-from export.artifact_text import ArtifactText
+from export.artifact_text import ArtifactText, Ids
 from export.calibration import Ranges, context_ranges, input_ranges, translations_of
 from export.context_parity import check_context_parity
 from export.goldens import goldens_of
@@ -168,13 +169,11 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     skipped = manifest.start_length
     sample = [ids[skipped:] for ids in text.readable_sources(options.calibration)]
     start = prefix[:skipped]
-    aligns, at = any(graph.align for graph in graphs), content.alignment
-    known = None if at is None else AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
-    is_measured = aligns and known is None
+    aligns = any(graph.align for graph in graphs)
+    is_measured = aligns and content.alignment is None
     translations = translations_of(model, sample, start=start) if has_int8 or is_measured else []
-    if is_measured:
-        known = choose_head(model, text, sample, translations, content.lexicon)
-    manifest = dataclasses.replace(manifest, alignment=known if aligns else None)
+    if aligns:
+        manifest = dataclasses.replace(manifest, alignment=_alignment(content, text, sample, translations))
     ranges = input_ranges(model, sample, start=start, translations=translations) if has_int8 else {}
     in_context = None
     if document is not None:
@@ -204,6 +203,16 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     (folder / MANIFEST).write_text(whole, encoding="utf-8")
     Artifact.load(folder)
     return differences
+
+
+def _alignment(
+    content: Content, text: ArtifactText, sample: Sequence[Ids], translations: Sequence[list[int]]
+) -> AlignmentKind:
+    """The head of the content, or the one that fits translations of a sample best."""
+    at = content.alignment
+    if at is None:
+        return choose_head(content.model, text, sample, translations, content.lexicon)
+    return AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
 
 
 def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel | None:

@@ -12,7 +12,8 @@ from server.stores.interface import ContextStore
 from server.stores.limits import NO_LIMITS, DocumentLimits
 from server.stores.records import Document
 from server.translation.pair_translator import in_languages
-from server.translation.translator import Translator, load_together
+from server.translation.served_model import load_together
+from server.translation.translator import Translator
 from server.translation_memory.service import TranslationMemoryService
 
 

@@ -18,9 +18,6 @@ class RememberedParts:
     texts: Mapping[int, str] = field(default_factory=dict)
     sentences: Mapping[int, str] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.sentences)
-
     def targets(self, translated: Mapping[int, str], count: int) -> list[str]:
         """The translations of all sentences, from those of the others."""
         return [self.sentences[number] if number in self.sentences else translated[number] for number in range(count)]

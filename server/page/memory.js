@@ -5,10 +5,19 @@ import { translates } from "./languages.js";
 
 const NAME = "Suggestions";
 let isKept = false;
-let ids = new Map(); // "en-de" -> id of the memory
+let ids = new Map(); // `pairOf` -> id of the memory
 
-const base = (code) => code.toLowerCase().split(/[-_]/)[0]; // memories know no regions
-const pairOf = ({ source, target }) => `${base(source)}-${base(target)}`;
+const pairOf = ({ source, target }) => `${base(source)} ${base(target)}`;
+
+// Memories are of a language in its script, without regions: zh of zh-CN and zh-Hans, zh-hant of zh-TW.
+function base(code) {
+  try {
+    const { language, script } = new Intl.Locale(code.replaceAll("_", "-")).maximize();
+    return `${language}-${script}`;
+  } catch {
+    return code.toLowerCase(); // no language tag
+  }
+}
 
 // Ask what the server keeps. A key may lack the right to read it: then there are no corrections.
 export async function open() {

@@ -85,14 +85,8 @@ def _lines(text: str, written: FileFormat, source: str, target: str) -> Iterator
         raise MalformedFile(f"the file is no {written.upper()}: {error}") from None
 
 
-def write_tmx(pairs: Iterable[Pair], source: str, target: str, version: str) -> Iterator[str]:
-    """The lines of a file of TMX 1.4b."""
-    yield tmx_beginning(source, version)
-    yield from tmx_units(pairs, source, target)
-    yield TMX_END
-
-
 def tmx_beginning(source: str, version: str) -> str:
+    """The beginning of a file of TMX 1.4b; `tmx_units` and TMX_END follow."""
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4">\n'
         f'<header creationtool="RingMT" creationtoolversion={quoteattr(version)} segtype="sentence" o-tmf="RingMT" '
@@ -101,7 +95,7 @@ def tmx_beginning(source: str, version: str) -> str:
 
 
 def tmx_units(pairs: Iterable[Pair], source: str, target: str) -> Iterator[str]:
-    """What stands between `tmx_beginning` and TMX_END."""
+    """The pairs as units of TMX, a line each."""
 
     def variant(language: str, text: str) -> str:
         return f"<tuv xml:lang={quoteattr(language)}><seg>{escape(text, {chr(13): '&#13;'})}</seg></tuv>"

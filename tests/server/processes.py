@@ -108,8 +108,10 @@ def starting(
 
 
 @contextlib.contextmanager
-def serving(artifact: Path, *flags: str, home: Path | None = None, is_forked: bool = True) -> Iterator[Served]:
+def serving(
+    artifact: Path, *flags: str, home: Path | None = None, program: str = "server.cli", is_forked: bool = True
+) -> Iterator[Served]:
     """A server process that is ready."""
-    with starting(artifact, *flags, home=home, is_forked=is_forked) as served:
+    with starting(artifact, *flags, home=home, program=program, is_forked=is_forked) as served:
         until(served.answers, "the server is ready")
         yield served

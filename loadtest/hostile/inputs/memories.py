@@ -68,6 +68,10 @@ def tmx(units: str) -> bytes:
     return f'<?xml version="1.0"?><tmx version="1.4"><header/><body>{units}</body></tmx>'.encode()
 
 
+def unit(source: str, target: str) -> str:
+    return f"<tu>{variant('en', source)}{variant('de', target)}</tu>"
+
+
 def variant(language: str, text: str) -> str:
     return f'<tuv xml:lang="{language}"><seg>{text}</seg></tuv>'
 
@@ -76,7 +80,7 @@ def variant(language: str, text: str) -> str:
 def ordinary_tmx(share: float) -> Attempt:
     """20,000 units of TMX, then a text is looked up."""
     units = "".join(
-        f"<tu>{variant('en', f'We walk home {number} times.')}{variant('de', f'Wir gehen {number} Mal heim.')}</tu>"
+        unit(f"We walk home {number} times.", f"Wir gehen {number} Mal heim.")
         for number in range(scaled(20_000, share))
     )
     return imported("a.tmx", tmx(units), ["We walk home 7 times a day."])
@@ -93,8 +97,7 @@ def one_target(share: float) -> Attempt:
 def made_up_words(share: float) -> Attempt:
     """5,000 units of TMX whose sources have 500 different words each, which no other has."""
     units = "".join(
-        f"<tu>{variant('en', ' '.join(f'{number:x}q{word:x}' for word in range(500)))}{variant('de', 'ja')}</tu>"
-        for number in range(scaled(5_000, share))
+        unit(" ".join(f"{number:x}q{word:x}" for word in range(500)), "ja") for number in range(scaled(5_000, share))
     )
     return imported("a.tmx", tmx(units), ["1q1 2q2 3q3"])
 

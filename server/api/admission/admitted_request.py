@@ -24,6 +24,7 @@ from server.keys.usage import Charge, QuotaReached
 from server.telemetry.metrics import NO_KEY, NO_MODEL
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
+from server.translation.served_model import load_together
 
 
 @dataclass
@@ -51,7 +52,7 @@ class AdmittedRequest:
         for translator in reversed(route.models):
             self._working.enter_context(translator.users)
             self.count_for_model(translator.name)
-        await self.state.translators.on_demand.load_together(route.models)
+        await load_together(route.models)
         return route
 
     def charge(self, num_chars: int, model: str = NO_MODEL) -> None:

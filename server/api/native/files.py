@@ -20,14 +20,17 @@ from server.api.requests.root_path import published
 from server.api.serving.file_jobs import STATUS, FileJobs, within
 from server.api.serving.finished_files import FileReservation, FinishedFile
 from server.api.serving.language_names import name_of
+from server.api.serving.model_names import AUTO
+from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
 from server.files.file_translation import TranslatedFile, translate_file
 from server.keys.key import owner_of
+from server.translation.remembered import MemoryUse
+from server.translation.translator import RequestedOptions
 
 PATH = "/v1/files"
 RESULT = STATUS + "/result"
-AUTO = "auto"
 
 
 class PollRoute(ApiRoute):
@@ -111,18 +114,21 @@ async def translate(
     formality: Annotated[AskedFormality | None, Form(description=FORMALITY)] = None,
     translation_memory_id: Annotated[str | None, Form(description=MEMORY)] = None,
 ) -> Response:
-    is_detected = source.lower() == AUTO
-    named = None if is_detected else await admitted.choose(model, source, target, 0)
+    async def chosen(language: str) -> tuple[Route, RequestedOptions, MemoryUse | None]:
+        route = await admitted.choose(model, language, target, 0)
+        options = requested_options(route.models, state.settings, formality=formality)
+        return route, options, await of_file(admitted, route, translation_memory_id)
+
     state = admitted.state
+    is_detected = source.lower() == AUTO
+    named = None if is_detected else await chosen(source)  # what is wrong with it is said before the file is read
     data = await admitted.read(file)
     jobs = state.file_jobs
     with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
         parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
         if named is None:
             source = await _detected(state, parsed.beginning, target)
-        route = named or await admitted.choose(model, source, target, 0)
-        options = requested_options(route.models, state.settings, formality=formality)
-        memory = await of_file(admitted, route, translation_memory_id)
+        route, options, memory = named or await chosen(source)
         admitted.charge(parsed.num_chars, route.models[0].name)
 
         async def translated(on_progress: OnProgress) -> FinishedFile:

@@ -1,7 +1,8 @@
 """`/v1/keys`: lists, makes, limits, rotates and revokes API keys, for the scope `admin`; `GET /v1/usage`."""
 
 import time
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query, Response
 
@@ -20,7 +21,7 @@ from server.api.native.key_schemas import (
 )
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written_whole
-from server.keys.editing import NameTaken, NoSuchKey, limit, rotate
+from server.keys.editing import NameTaken, NoSuchKey, StoreKeys, limit, rotate
 from server.keys.key import owner_of
 from server.keys.record import KeyLimits, KeyRecord, Secret, hash_of, new_secret
 from server.stores.keys import KeysFull
@@ -36,6 +37,7 @@ TAKEN = "There is a key of that name. Or this server's store keeps no keys, or n
 
 Limit = Annotated[int, Query(ge=1, le=1000, description="Keys on a page.")]
 After = Annotated[str, Query(max_length=200, description="`next` of the page before.")]
+Result = TypeVar("Result")
 
 admin = APIRouter(tags=["administration"], route_class=ApiRoute.requiring("admin"))
 router = APIRouter(tags=["usage"], route_class=ApiRoute.requiring("any key"))
@@ -82,13 +84,7 @@ async def add(body: NewKey, admitted: Admitted) -> Response:
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": UNKNOWN, "conflict": FIXED}),
 )
 async def revoke(name: str, admitted: Admitted) -> Response:
-    keys = admitted.state.stored_keys
-    _check_changeable(name, admitted)
-    try:
-        await in_store_thread(keys.revoke, name)
-    except NoSuchKey as error:
-        raise ApiError("not_found", str(error)) from None
-    await in_store_thread(admitted.state.read_stored_keys)
+    await _edited(name, admitted, lambda keys: keys.revoke(name))
     return Response(status_code=204)
 
 
@@ -101,13 +97,8 @@ async def revoke(name: str, admitted: Admitted) -> Response:
     ),
 )
 async def limited(name: str, body: KeyChange, admitted: Admitted) -> Response:
-    keys = admitted.state.stored_keys
-    _check_changeable(name, admitted)
-    try:
-        record = await in_store_thread(limit, keys, name, body.limits.model_dump(exclude_unset=True))
-    except NoSuchKey as error:
-        raise ApiError("not_found", str(error)) from None
-    await in_store_thread(admitted.state.read_stored_keys)
+    limits = body.limits.model_dump(exclude_unset=True)
+    record = await _edited(name, admitted, lambda keys: limit(keys, name, limits))
     return written_whole(ListedKey.of(record, "store"))
 
 
@@ -120,13 +111,7 @@ async def limited(name: str, body: KeyChange, admitted: Admitted) -> Response:
     ),
 )
 async def rotated(name: str, body: Rotation, admitted: Admitted) -> Response:
-    keys = admitted.state.stored_keys
-    _check_changeable(name, admitted)
-    try:
-        secret, record = await in_store_thread(rotate, keys, name, time.time(), body.keep_seconds)
-    except NoSuchKey as error:
-        raise ApiError("not_found", str(error)) from None
-    await in_store_thread(admitted.state.read_stored_keys)
+    secret, record = await _edited(name, admitted, lambda keys: rotate(keys, name, time.time(), body.keep_seconds))
     return _with_secret(record, secret, 200)
 
 
@@ -154,6 +139,18 @@ async def usage(admitted: Admitted, limit: Limit = 100, after: After = "") -> Re
             next=shown[-1].name if len(names) > limit else None,
         )
     )
+
+
+async def _edited(name: str, admitted: AdmittedRequest, edit: Callable[[StoreKeys], Result]) -> Result:
+    """What `edit` returns for the keys of the store, which this server then reads again. Raises ApiError (404, 409)."""
+    keys = admitted.state.stored_keys
+    _check_changeable(name, admitted)
+    try:
+        result = await in_store_thread(edit, keys)
+    except NoSuchKey as error:
+        raise ApiError("not_found", str(error)) from None
+    await in_store_thread(admitted.state.read_stored_keys)
+    return result
 
 
 def _check_changeable(name: str, admitted: AdmittedRequest) -> None:

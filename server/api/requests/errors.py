@@ -246,6 +246,6 @@ def documented(
 
 def documented_error(description: str, model: type[BaseModel]) -> dict[str, Any]:
     """An error of a route for its OpenAPI entry. It refers to the schema (see `Application`): of a model, FastAPI would
-    build a serializer for each status of each route, in most of the time that a server needs to start."""
+    build a serializer for each status of each route."""
     schema = {"$ref": f"#/components/schemas/{model.__name__}"}
     return {"description": description, "content": {"application/json": {"schema": schema}}}

@@ -19,6 +19,7 @@ from server.engine.worker import EngineWorker
 from server.runtime.trim_heap import collect, trim_heap
 from server.settings import Settings, nearest
 from server.telemetry.metrics import Metrics
+from server.translation.served_model import ServedModel
 from server.translation.translator import Translator
 
 logger = logging.getLogger("ringmt")
@@ -232,11 +233,11 @@ class ModelRegistry(Mapping[str, Translator]):
         self._by_name = {**self._by_name, **new}
         for translator in new.values():
             # Methods without the model, so that its last user's reference is the last one.
-            translator.loader, translator.on_state_change = self.on_demand.load_together, self._on_state_change
+            translator.loader, translator.on_state_change = self.on_demand.load, self._on_state_change
             self._show(translator.name)
         self._update_routes()
 
-    def _on_state_change(self, translator: Translator) -> None:
+    def _on_state_change(self, translator: ServedModel) -> None:
         if self._by_name.get(translator.name) is translator:
             self._show(translator.name)  # an unloaded model has lost its metrics
         self._update_routes()

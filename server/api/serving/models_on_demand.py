@@ -12,7 +12,7 @@ from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.ref_count import RefCount
 from server.runtime.trim_heap import collect, trim_heap
 from server.translation.loaded_model import LoadedModel
-from server.translation.translator import Translator
+from server.translation.served_model import ServedModel
 
 logger = logging.getLogger("ringmt")
 
@@ -27,34 +27,31 @@ ENGINE_BYTES = 24 * 2**20
 class ModelsOnDemand:
     """Use it from one event loop."""
 
-    def __init__(self, models: Callable[[], Iterable[Translator]], max_bytes: int | None) -> None:
+    def __init__(self, models: Callable[[], Iterable[ServedModel]], max_bytes: int | None) -> None:
         """`models`: all that are served. `max_bytes`: of all models in memory; None for any number."""
         self._models, self._max_bytes = models, max_bytes
-        self._loads: dict[Translator, asyncio.Task[None]] = {}
+        self._loads: dict[ServedModel, asyncio.Task[None]] = {}
         self._places = asyncio.Semaphore(LOAD_AT_ONCE)
-        self._reserved: dict[Translator, int] = {}
+        self._reserved: dict[ServedModel, int] = {}
         """Bytes of the models that are being loaded."""
         self._memory = asyncio.Lock()
         self._waiting: Counter[RefCount] = Counter()
         """How many users of a model wait for room and keep nothing in memory."""
         self._is_stopping = False
 
-    async def load_together(self, models: Sequence[Translator]) -> None:
-        """Wait until all models of a request, which counts among their users, are loaded. Loading continues if the
-        caller is cancelled.
+    async def load(self, models: Sequence[ServedModel]) -> None:
+        """Wait until the models, each of which counts the caller among its users, are loaded (see `load_together`).
+        Loading continues if the caller is cancelled.
 
-        While the request waits for room it keeps none of its models in memory: two requests that each had one model
+        While the caller waits for room it keeps none of its models in memory: two requests that each had one model
         would wait for each other's. Raises ModelUnavailable: a model that cannot be loaded has failed then."""
-        models = [model.whole for model in models]
         if any(map(self._is_missing, models)):
             self._check_fit(models)
             await self._begin_loads(models)
         for load in [self._loads[model] for model in models if model in self._loads]:
             await asyncio.shield(load)
-        for model in models:
-            model.mark_used()
 
-    def _check_fit(self, models: Sequence[Translator]) -> None:
+    def _check_fit(self, models: Sequence[ServedModel]) -> None:
         """Raise ModelUnavailable for several models that are never in memory together; one alone always is."""
         total = sum(map(model_bytes, models))
         if self._max_bytes is not None and len(models) > 1 and total > self._max_bytes:
@@ -64,7 +61,7 @@ class ModelsOnDemand:
                 "needs a larger one to translate with both"
             )
 
-    async def _begin_loads(self, models: Sequence[Translator]) -> None:
+    async def _begin_loads(self, models: Sequence[ServedModel]) -> None:
         """Begin to load those of the models that nobody loads, when there is room for all of them."""
         users = [model.users for model in models]
         self._waiting.update(users)
@@ -76,8 +73,9 @@ class ModelsOnDemand:
                     load.add_done_callback(partial(self._on_end, model))
         finally:
             self._waiting.subtract(users)
+            self._waiting = +self._waiting  # without those that nobody waits for, such as of models that were replaced
 
-    def _is_missing(self, model: Translator) -> bool:
+    def _is_missing(self, model: ServedModel) -> bool:
         return model.state == "unloaded" and model not in self._loads
 
     async def load_all(self) -> None:
@@ -88,7 +86,7 @@ class ModelsOnDemand:
             if translator.state == "unloaded" and self._fit([translator]):
                 try:
                     with translator.users:
-                        await self.load_together([translator])
+                        await self.load([translator])
                 except ModelUnavailable:
                     continue  # the model has failed, and the log says why
 
@@ -97,14 +95,14 @@ class ModelsOnDemand:
         self._is_stopping = True
         await asyncio.gather(*self._loads.values(), return_exceptions=True)
 
-    async def open(self, translator: Translator) -> None:
+    async def open(self, translator: ServedModel) -> None:
         """Load an unloaded model that is not served yet when there is room for it. Raises what
-        Translator.load_unloaded raises, and ModelUnavailable when the server stops."""
+        ServedModel.load_unloaded raises, and ModelUnavailable when the server stops."""
         async with self._room_for([translator]):
             self._reserved[translator] = model_bytes(translator)
         await self._open(translator)
 
-    async def _load(self, translator: Translator) -> None:
+    async def _load(self, translator: ServedModel) -> None:
         try:
             await self._open(translator)
         except (ValueError, OSError) as error:
@@ -117,7 +115,7 @@ class ModelsOnDemand:
             raise translator.unavailable() from None
         logger.info("model '%s' was loaded for a request", translator.name)
 
-    async def _open(self, translator: Translator) -> None:
+    async def _open(self, translator: ServedModel) -> None:
         """Load a model whose bytes are reserved."""
         try:
             async with self._places:
@@ -126,17 +124,17 @@ class ModelsOnDemand:
             self._reserved.pop(translator, None)
         translator.open(loaded)
 
-    def _fail(self, translator: Translator, reason: str) -> None:
+    def _fail(self, translator: ServedModel, reason: str) -> None:
         translator.metrics.end_model(translator.name)  # they may read an engine that was not started
         translator.fail("failed", reason)
 
-    def _on_end(self, translator: Translator, load: "asyncio.Task[None]") -> None:
+    def _on_end(self, translator: ServedModel, load: "asyncio.Task[None]") -> None:
         del self._loads[translator]
         if not load.cancelled():
             load.exception()  # retrieved, so that asyncio does not log it when all callers are gone
 
     @contextlib.asynccontextmanager
-    async def _room_for(self, models: Sequence[Translator]) -> AsyncIterator[None]:
+    async def _room_for(self, models: Sequence[ServedModel]) -> AsyncIterator[None]:
         """A block in which there is room for the models, in the order of the callers, so that the turn of large models
         comes. Until then models that nobody uses are unloaded, those first that were not used for the longest time. A
         model that is larger than the limit is loaded when no other is."""
@@ -152,22 +150,22 @@ class ModelsOnDemand:
                     await asyncio.sleep(POLL_SECONDS)
             yield
 
-    def _fit(self, models: Sequence[Translator]) -> bool:
+    def _fit(self, models: Sequence[ServedModel]) -> bool:
         if self._max_bytes is None:
             return True
         used = sum(model_bytes(other) for other in self._models() if other.is_loaded)
         missing = sum(model_bytes(model) for model in models if not model.is_loaded and model not in self._reserved)
         return used + sum(self._reserved.values()) + missing <= self._max_bytes
 
-    def _others(self, models: Sequence[Translator]) -> list[Translator]:
+    def _others(self, models: Sequence[ServedModel]) -> list[ServedModel]:
         """All other models that take memory."""
         loaded = [other for other in self._models() if other.is_loaded]
         return [other for other in (*loaded, *self._reserved) if other not in models]
 
-    def _is_idle(self, model: Translator) -> bool:
+    def _is_idle(self, model: ServedModel) -> bool:
         return model.state == "ready" and model.users.count == self._waiting[model.users]
 
-    async def _unload(self, translator: Translator) -> None:
+    async def _unload(self, translator: ServedModel) -> None:
         logger.info("model '%s' leaves memory for another one", translator.name)
         translator.metrics.end_model(translator.name)  # `close` then shows that it is not loaded
         closed = [translator.close()]
@@ -182,7 +180,7 @@ def _stop(closed: list[LoadedModel]) -> None:
     trim_heap()
 
 
-def model_bytes(translator: Translator) -> int:
+def model_bytes(translator: ServedModel) -> int:
     """About the memory of the model when it is loaded: the files of its artifact at its precision, and ENGINE_BYTES.
     A file that is missing is an error when the model is loaded."""
     artifact = translator.artifact

@@ -23,7 +23,8 @@ class LoopSteps:
     def attach(self, server: RunningServer) -> None:
         """From now on; returns when it is so."""
         attached = threading.Event()
-        [loop] = {task.get_loop() for task in _tasks_of(server)}
+        assert server.state.loading is not None
+        loop = server.state.loading.get_loop()
 
         def attach() -> None:
             loop.set_task_factory(self._task)
@@ -59,12 +60,6 @@ class LoopSteps:
     def _note(self, seconds: float, work: Any) -> None:
         if seconds > self.longest:
             self.longest, self.where = seconds, _place(work)
-
-
-def _tasks_of(server: RunningServer) -> list["asyncio.Task[Any]"]:
-    loading = server.state.loading
-    assert loading is not None
-    return [loading]
 
 
 def _place(work: Any) -> str:

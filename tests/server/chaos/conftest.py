@@ -30,9 +30,9 @@ def served(document_artifact: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="package")
 def counted(document_artifact: Path) -> Iterator[Served]:
-    """A server process whose threads, open files and processes are counted after a warm-up. It has one parser process:
-    of several, some would start later."""
-    with serving(document_artifact, *FLAGS, "--file-processes", "1") as served:
+    """A server process whose threads, open files and processes are counted after a warm-up. It has one parser process,
+    and full thread pools: of several, some would start later."""
+    with serving(document_artifact, *FLAGS, "--file-processes", "1", program="tests.server.full_pools") as served:
         warm_up(served)
         yield served
         assert_well(served)

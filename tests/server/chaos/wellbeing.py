@@ -13,8 +13,8 @@ from tests.server.api.conftest import until
 from tests.server.chaos.sample_files import word_file
 from tests.server.processes import Served
 
-AT_ONCE = 24
-"""More requests of a kind than any pool of the server has threads or processes."""
+AT_ONCE = 8
+"""Requests of a kind during the warm-up."""
 LONG_TEXT = "Yes." + "\n" * 12_000 + "No."
 """A text that is split in a thread."""
 
@@ -41,7 +41,15 @@ def open_files(served: Served) -> int:
 
 
 def threads(served: Served) -> int:
-    return len(list(Path(f"/proc/{served.process.pid}/task").iterdir()))
+    return len(thread_names(served))
+
+
+def thread_names(served: Served) -> list[str]:
+    names = []
+    for task in Path(f"/proc/{served.process.pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            names.append((task / "comm").read_text(encoding="utf-8").strip())
+    return sorted(names)
 
 
 def processes_below(pid: int) -> list[int]:
@@ -76,11 +84,14 @@ def nothing_left_behind(served: Served) -> Iterator[None]:
     before = Count.of(served)
     yield
     assert_well(served)
-    until(lambda: Count.of(served).is_within(before), f"{Count.of(served)} is no more than {before}")
+    try:
+        until(lambda: Count.of(served).is_within(before), "nothing is left behind")
+    except AssertionError as error:
+        raise AssertionError(f"{Count.of(served)} is more than {before}: {thread_names(served)}") from error
 
 
 def warm_up(served: Served) -> None:
-    """Grow all pools of threads and processes to their full size."""
+    """Start what the first requests of a kind start; thread pools are full then (`tests.server.full_pools`)."""
     detect = json.dumps({"q": "Where is the station?"}).encode()
 
     def ask(number: int) -> None:
@@ -95,5 +106,5 @@ def warm_up(served: Served) -> None:
                 client.delete(f"/v1/documents/{made.json()['id']}")
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(ask, range(2 * AT_ONCE)))
+        list(pool.map(ask, range(AT_ONCE)))
     assert_well(served)

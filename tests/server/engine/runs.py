@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from server.backends.base import Backend
 from server.backends.context import SentenceContext
@@ -11,6 +12,7 @@ from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.scheduler import RequestQueue
+from server.scheduling.caller import Caller, Service
 from server.telemetry.metrics import Metrics
 
 METER = EngineMeter(Metrics(), "tiny")
@@ -52,13 +54,29 @@ class Arrival:
     context: SentenceContext | None = None
     prefix: tuple[int, ...] = ()
     constraint: Constraint | None = None
+    service: Service = Service.INTERACTIVE
+    """Short interactive sentences have turns by time: at which step one is done may differ from run to run."""
+
+
+def random_arrival(generator: random.Random, **more: Any) -> Arrival:
+    """A sentence that comes among others, is searched narrowly or widely, and may leave early."""
+    return Arrival(
+        step=generator.randrange(40),
+        source=random_source(generator),
+        options=SearchOptions(beam_size=generator.choice([1, 3, 4, 4]), max_length=generator.choice([14, 40])),
+        cancel_after=generator.choice([None, None, None, generator.randrange(20)]),
+        **more,
+    )
 
 
 def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[SentenceRequest]:
     """Run a schedule to its end; requests in the order of `arrivals`."""
     engine = new_engine(backend, slots)
     requests = [
-        SentenceRequest(a.source, a.options, a.context, prefix=a.prefix, constraint=a.constraint) for a in arrivals
+        SentenceRequest(
+            a.source, a.options, a.context, prefix=a.prefix, constraint=a.constraint, caller=Caller("", a.service)
+        )
+        for a in arrivals
     ]
     step, last = 0, max(a.step + (a.cancel_after or 0) for a in arrivals)
     while step <= last or not engine.is_idle:

@@ -17,7 +17,7 @@ from server.engine.coalescing import CoalescedSearch, key_of
 from server.engine.constraint import State
 from server.engine.request import SearchOptions, SentenceRequest
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import Arrival, play, random_source
+from tests.server.engine.runs import Arrival, play, random_arrival, random_source
 from tests.server.engine.test_prefix import check, random_prefix
 
 EOS: Final = 3
@@ -105,13 +105,7 @@ def test_a_constrained_sentence_is_the_same_alone_and_in_any_company(load: LoadB
     """Among sentences with and without a constraint, which arrive and leave meanwhile; these are as ever."""
     generator, backend = random.Random(seed), load("onnx", "int8", "on")
     arrivals = [
-        Arrival(
-            step=generator.randrange(40),
-            source=random_source(generator),
-            options=SearchOptions(beam_size=generator.choice([1, 3, 4, 4]), max_length=generator.choice([14, 40])),
-            cancel_after=generator.choice([None, None, None, generator.randrange(20)]),
-            constraint=random_constraint(generator) if generator.random() < 0.6 else None,
-        )
+        random_arrival(generator, constraint=random_constraint(generator) if generator.random() < 0.6 else None)
         for _ in range(30)
     ]
     alone = [

@@ -17,7 +17,7 @@ from tests.graphs import ranges_of_random_words, write_graphs
 from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import Arrival, new_engine, play, random_source, run
+from tests.server.engine.runs import Arrival, new_engine, play, random_arrival, random_source, run
 
 Ids = tuple[int, ...]
 OPTIONS = [SearchOptions(beam, beam, 0.3 * beam, 24) for beam in range(1, 9)]
@@ -106,13 +106,7 @@ def test_a_sentence_with_a_prefix_is_the_same_alone_and_in_any_company(
     """Among sentences with and without a prefix, which arrive and leave meanwhile."""
     generator, backend = random.Random(seed), load(*way)
     arrivals = [
-        Arrival(
-            step=generator.randrange(40),
-            source=random_source(generator),
-            options=SearchOptions(beam_size=generator.choice([1, 3, 4, 4]), max_length=generator.choice([14, 40])),
-            cancel_after=generator.choice([None, None, None, generator.randrange(20)]),
-            prefix=random_prefix(generator) if generator.random() < 0.6 else (),
-        )
+        random_arrival(generator, prefix=random_prefix(generator) if generator.random() < 0.6 else ())
         for _ in range(30)
     ]
     for arrival, request in zip(arrivals, play(backend, arrivals, slots), strict=True):

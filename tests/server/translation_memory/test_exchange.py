@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from server.translation_memory.entries import MOST_CHARS, RefusedPair, checked, decoded, encoded
-from server.translation_memory.exchange import FileFormat, MalformedFile, read_pairs, write_tmx
+from server.translation_memory.exchange import TMX_END, FileFormat, MalformedFile, read_pairs, tmx_beginning, tmx_units
 from server.translation_memory.pairs import Pair
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -24,7 +24,7 @@ PAIRS = st.lists(st.builds(Pair, SIDES, SIDES), max_size=5)
 
 
 def tmx(pairs: list[Pair]) -> bytes:
-    return "".join(write_tmx(pairs, "en", "de", "1")).encode()
+    return "".join([tmx_beginning("en", "1"), *tmx_units(pairs, "en", "de"), TMX_END]).encode()
 
 
 @given(PAIRS)

@@ -215,13 +215,13 @@ def test_the_two_models_of_a_document_are_loaded_together(
     copy_of(folder / "en-fr", tmp_path / "en-fr")
     copy_of(folder / "en-fr", tmp_path / "de-en", name="de-en", source_language="de", target_language="en")
     loads: list[list[str]] = []
-    load = ModelsOnDemand.load_together
+    load = ModelsOnDemand.load
 
     async def recorded(on_demand: ModelsOnDemand, models: Sequence[Translator]) -> None:
         loads.append([model.name for model in models])
         await load(on_demand, models)
 
-    monkeypatch.setattr(ModelsOnDemand, "load_together", recorded)
+    monkeypatch.setattr(ModelsOnDemand, "load", recorded)
     with ready(settings_for(tmp_path, load_models="demand")) as server, server.client() as client:
         body = {"sentences": [TEXT], "source": "de", "target": "fr", "mode": "online", "wait": True}
         created = client.post("/v1/documents", json=body).json()["id"]

@@ -144,3 +144,22 @@ def test_formality_where_the_server_has_it(browser: Browser, both_ways: RunningS
     visitor.sees(ENGLISH)
     expect(visitor.at("#formality")).to_be_hidden()
     assert sent == [None, "prefer_less", None]
+
+
+def test_corrections_are_of_a_language_in_its_script(browser: Browser, both_ways: RunningServer) -> None:
+    """As the server's memories are: without regions, but zh-TW is not zh."""
+    listed = [
+        {"id": target, "name": "Suggestions", "source": "en", "target": target} for target in ("zh", "zh-hant", "pt")
+    ]
+    visitor = Visitor(browser, both_ways)
+    visitor.page.route("**/frontend/settings", lambda route: route.fulfill(json={"suggestions": True}))
+    visitor.page.route("**/v1/translation_memories", lambda route: route.fulfill(json={"translation_memories": listed}))
+    found = visitor.page.evaluate(
+        """async (targets) => {
+            const memory = await import("/page/memory.js");
+            await memory.open();
+            return targets.map((target) => memory.idOf({ source: "EN_us", target }) ?? null);
+        }""",
+        ["zh", "zh-Hans", "zh_CN", "zh-TW", "zt", "pt-BR", "PT", "de"],
+    )
+    assert found == ["zh", "zh", "zh", "zh-hant", None, "pt", "pt", None]
