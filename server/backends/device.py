@@ -28,7 +28,7 @@ class Device:
         return f"cuda:{self.index}" if self.kind == "cuda" else self.kind
 
 
-CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 1, 1024)
+CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 1, 256)
 GPU_SLOTS, GPU_ENCODER_TOKENS = 128, 16_384
 """On an H200, 512 sentences of 24 pieces are one encoder batch; tokens a second still more than double from 32 to 128
 slots (loadtest/bench/results)."""

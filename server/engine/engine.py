@@ -21,6 +21,8 @@ long."""
 
 SHORT_SHARE = 3
 """Seconds of short requests for each second of other work, as long as there are short requests."""
+MAX_ENCODE_SECONDS = 0.02
+"""Seconds after which the encoder takes no further batch of longer work in a round while there are short requests."""
 MAX_SHORT_CREDIT = 0.1
 """Seconds of decoding that short requests are ahead of longer work at most."""
 
@@ -112,10 +114,14 @@ class Engine:
                 self.queue.task_done()
 
     def encode(self, only_short: bool = False) -> None:
-        """Encode waiting sentences, a batch at a time, until all free slots can be filled."""
+        """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
+        waited for MAX_ENCODE_SECONDS."""
+        started = time.monotonic()
         while not only_short and self._num_ready < self._num_free and len(self.queue):
             share = self.queue.fair_share(self.num_engines) - self.num_running - self._num_ready
             if not self._encode_next(min(share, max(self._num_free - self._num_ready, ENCODE_AHEAD)), False):
+                break
+            if self._has_short and time.monotonic() - started > MAX_ENCODE_SECONDS:
                 break
         while len(self.ready_short) < self._num_free_for_short and self.queue.num_short:
             share = -(-self.queue.num_short // self.num_engines)

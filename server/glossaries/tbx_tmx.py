@@ -25,12 +25,11 @@ class MalformedTerms(ValueError):
 
 
 def read_terms(
-    text: str, roots: frozenset[str], source: str, target: str, keeps_spaces: bool = False
+    data: bytes, roots: frozenset[str], source: str, target: str, keeps_spaces: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of a term and its translation, in their order. Runs of spaces and line breaks are one space, unless it
-    `keeps_spaces`. Raises MalformedTerms."""
+    """Pairs of a term and its translation out of a file in UTF-8, in their order. Runs of spaces and line breaks are
+    one space, unless it `keeps_spaces`. Raises MalformedTerms."""
     reader = _Reader(roots, source, target, keeps_spaces)
-    data = text.encode("utf-8", "replace")
     try:
         start = 0
         while start < len(data):

@@ -71,7 +71,7 @@ def _xml(text: str, written: Literal["tbx", "tmx"], source: str, target: str) ->
     """Rows of two cells. Memories have many units twice: these are read once."""
     read: dict[str, str] = {}
     try:
-        for term, translation in read_terms(text, ROOTS[written], source, target):
+        for term, translation in read_terms(text.encode("utf-8", "replace"), ROOTS[written], source, target):
             if read.get(term) != translation:
                 read[term] = translation
                 yield [term, translation]

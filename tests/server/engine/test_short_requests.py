@@ -59,6 +59,24 @@ def test_a_short_request_needs_no_slot_of_long_work(load: LoadBackend, warm_up: 
     assert engine.num_running == 4
 
 
+@pytest.mark.parametrize("is_short_waiting", [False, True])
+def test_short_requests_wait_for_one_batch_of_the_encoder(
+    load: LoadBackend, monkeypatch: pytest.MonkeyPatch, is_short_waiting: bool
+) -> None:
+    """Without them, the encoder fills all slots in a round."""
+    monkeypatch.setattr("server.engine.engine.MAX_ENCODE_SECONDS", 0.0)
+    engine = new_engine(load("onnx", "fp32"), slots=8, max_waiting=1000)
+    longest = (*[5] * (engine.backend.manifest.max_source_length - 1), 3)
+    engine.queue.put([SentenceRequest(longest, SearchOptions(beam_size=1, max_length=40)) for _ in range(20)])
+    if is_short_waiting:
+        engine.queue.put([short_request()])
+    engine.step()
+    batch = max(1, engine.backend.device.encoder_tokens // len(longest))
+    assert batch < 8
+    longer = [lane.num_running for kind, lane in engine.lanes.items() if not kind.is_short]
+    assert longer == [batch if is_short_waiting else 8]
+
+
 def test_long_work_keeps_its_share_of_time(load: LoadBackend) -> None:
     """Although there are always short requests: it takes at most as many times longer as there are shares."""
     alone = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)

@@ -1,18 +1,30 @@
 """Files of translation memories, as they are written here and by other programs."""
 
+import codecs
 import contextlib
 import csv
 import io
 import time
 from collections.abc import Callable
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from server.translation_memory import exchange
 from server.translation_memory.entries import MOST_CHARS, RefusedPair, checked, decoded, encoded
-from server.translation_memory.exchange import TMX_END, FileFormat, MalformedFile, read_pairs, tmx_beginning, tmx_units
+from server.translation_memory.exchange import (
+    MAX_LINE_CHARS,
+    TMX_END,
+    FileFormat,
+    MalformedFile,
+    as_utf8,
+    read_pairs,
+    tmx_beginning,
+    tmx_units,
+)
 from server.translation_memory.pairs import Pair
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -114,11 +126,30 @@ def test_refused_pairs(source: str, target: str) -> None:
         (b"a,b\nc,d,fr,de\n", "csv", "line 2 of the file"),
         (b'"a,b\n', "csv", "the file is no CSV: unexpected end of data"),
         (b"\xe4,b\n", "csv", "no UTF-8 at byte 0"),
+        (b"a," + b"x" * MAX_LINE_CHARS, "tsv", "a line of the file has"),
     ],
 )
 def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, said: str) -> None:
     with pytest.raises(MalformedFile, match=said):
         read_pairs(data, written, "en", "de")
+
+
+@given(
+    st.text(max_size=30), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]), st.binary(max_size=3), st.integers(1, 9)
+)
+def test_a_file_is_decoded_in_parts_as_in_one(text: str, encoding: str, end: bytes, part_bytes: int) -> None:
+    """Its slow twin decodes it at once."""
+    data = text.encode(encoding) + end
+    codec = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    with patch.object(exchange, "PART_BYTES", part_bytes):
+        try:
+            expected = data.decode(codec)
+        except UnicodeDecodeError as error:
+            at = error.start + (3 if data.startswith(codecs.BOM_UTF8) else 0)
+            with pytest.raises(MalformedFile, match=rf"at byte {at}\b"):
+                as_utf8(data)
+        else:
+            assert as_utf8(data).decode() == expected
 
 
 @pytest.mark.parametrize(
