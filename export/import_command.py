@@ -14,7 +14,8 @@ from export.importers.argos.package import NoTranslation, Package, is_package, o
 from export.importers.check import compare
 from export.importers.formats import FORMATS
 from export.importers.language_tokens import pair_of
-from export.importers.recognise import recognise
+from export.importers.local_path import local_path
+from export.importers.recognise import recognise, weights_in
 from export.parity import ParityError
 from model.config import ConfigError
 from server.artifact.artifact import Artifact
@@ -38,12 +39,15 @@ class ImportCommand:
         parser.add_argument("format", choices=(*FORMATS, AUTO), help=f"what the path holds; {AUTO}: find out")
         parser.add_argument(
             "path",
-            type=Path,
-            help="marian: folder with config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz "
-            "or .bin beside its vocabularies; m2m100: folder with config.json, weights, sentencepiece.bpe.model and "
-            "the tokenizer's files; firefox: folder with model*.bin, vocab*.spm and lex*.bin; ctranslate2: "
-            "folder with model.bin, vocabularies, source.spm and target.spm; argos: FILE.argosmodel, or a folder of "
-            "packages, each of which becomes an artifact SOURCE-TARGET in --out",
+            nargs="+",
+            metavar="PATH|ADDRESS",
+            help="a path, also of a packed file (.zip, .tar.gz, .gz, ...), or addresses https://.../FILE#sha256=HEX of "
+            "one such file or of all files of a model; marian: folder with config.json, weights, source.spm, "
+            "target.spm, vocab.json; marian-nmt: model.npz or .bin beside its vocabularies, or their folder; m2m100: "
+            "folder with config.json, weights, sentencepiece.bpe.model and the tokenizer's files; firefox: folder "
+            "with model*.bin, vocab*.spm and lex*.bin; ctranslate2: folder with model.bin, vocabularies, source.spm "
+            "and target.spm; argos: FILE.argosmodel, or a folder of packages, each of which becomes an artifact "
+            "SOURCE-TARGET in --out",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
         parser.add_argument("--source", help="source language code (default: the checkpoint's)")
@@ -97,12 +101,16 @@ class ImportCommand:
             raise ImportRefused(
                 "--check and --against go together: sentences, and their translations by another engine"
             )
-        if args.format == AUTO:
-            args.format, args.path = recognise(args.path)
-            print(f"{args.path} is read as {args.format}")
-        if args.format == "argos" and not is_package(args.path):
-            return import_packages(args)
-        convert(args)
+        with tempfile.TemporaryDirectory() as scratch:
+            args.path = local_path(args.path, Path(scratch))
+            if args.format == AUTO:
+                args.format, args.path = recognise(args.path)
+                print(f"{args.path} is read as {args.format}")
+            elif args.format == "marian-nmt" and args.path.is_dir():
+                args.path = weights_in(args.path)
+            if args.format == "argos" and not is_package(args.path):
+                return import_packages(args)
+            convert(args)
         return 0
 
 

@@ -1,8 +1,10 @@
 """Which format a path holds."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from export.importers import ImportRefused
+from export.importers.archives import GZIP, TAR, ZIP
 from export.importers.argos.package import METADATA, SUFFIX
 from export.importers.json_files import read_object
 from export.importers.m2m100.folder import MODEL_TYPE
@@ -10,7 +12,7 @@ from export.importers.m2m100.folder import MODEL_TYPE
 CONFIG = "config.json"
 WEIGHTS = (".npz", ".bin")
 WORD_LISTS = ("shared_vocabulary", "source_vocabulary", "source_1_vocabulary")
-PACKED = (".zip", ".gz", ".zst", ".tar")
+PACKED = (ZIP, GZIP, *TAR)
 
 
 def recognise(path: Path) -> tuple[str, Path]:
@@ -35,15 +37,26 @@ def recognise(path: Path) -> tuple[str, Path]:
             raise ImportRefused(
                 f"{path / CONFIG} is of a '{kind}' model; of transformers 'marian' and '{MODEL_TYPE}' are"
             )
-    weights = [name for name in sorted(names) if name.endswith(WEIGHTS) and not name.startswith(("lex", "vocab"))]
+    weights = _weights(names)
     if weights and any("vocab" in name and name.endswith(".spm") for name in names):
         return "firefox", path
+    return "marian-nmt", weights_in(path)
+
+
+def weights_in(folder: Path) -> Path:
+    """The one file of Marian's weights in a folder. Raises ImportRefused."""
+    names = {each.name for each in folder.iterdir()}
+    weights = _weights(names)
     if len(weights) == 1:
-        return "marian-nmt", path / weights[0]
+        return folder / weights[0]
     reason = f"several files of weights ({', '.join(weights)}): name one of them" if weights else "none that is known"
     packed = [name for name in sorted(names) if name.endswith(PACKED)]
-    reason += f"; {packed[0]} is packed: unpack it first" if packed and not weights else ""
-    raise ImportRefused(f"{path}: of the formats that are read it has {reason}; or name the format")
+    reason += f"; {packed[0]} is packed: give its path" if packed and not weights else ""
+    raise ImportRefused(f"{folder}: of the formats that are read it has {reason}; or name the format")
+
+
+def _weights(names: Collection[str]) -> list[str]:
+    return [name for name in sorted(names) if name.endswith(WEIGHTS) and not name.startswith(("lex", "vocab"))]
 
 
 def of_file(path: Path) -> tuple[str, Path]:
@@ -53,5 +66,4 @@ def of_file(path: Path) -> tuple[str, Path]:
         if path.name == "model.bin" and any(path.with_name(f"{name}.json").is_file() for name in WORD_LISTS):
             return "ctranslate2", path.parent
         return "marian-nmt", path
-    reason = "is packed: unpack it and give its folder" if path.suffix in PACKED else "is of no format that is read"
-    raise ImportRefused(f"{path} {reason}")
+    raise ImportRefused(f"{path} is of no format that is read, nor packed as {', '.join(PACKED)}")

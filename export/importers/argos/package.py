@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from export.importers import ImportRefused
+from export.importers.archives import MAX_GROWTH, MIN_UNPACKED_BYTES
 from export.importers.json_files import read_object
 
 METADATA, MODEL, SUFFIX = "metadata.json", "model", ".argosmodel"
@@ -15,8 +16,6 @@ WANTED = (METADATA, "README.md", "sentencepiece.model", "bpe.model")
 """Files of a package that are read, beside those of the model."""
 MAX_PARTS, MAX_FILES = 10_000, 64
 MAX_METADATA_BYTES = 2**20
-MIN_UNPACKED_BYTES, MAX_GROWTH = 64 * 2**20, 20
-"""A package may unpack to so many bytes, or to so many times its size."""
 CODES = {"pb": "pt-BR", "zt": "zh-Hant", "zh": "zh-Hans"}
 """Codes of Argos -> those of LibreTranslate, which are language tags."""
 LENGTH_PENALTY = 0.2

@@ -55,15 +55,15 @@ def test_files_are_recognised(tmp_path: Path) -> None:
     ("names", "message"),
     [
         ((), "it has none that is known"),
-        (("opus.zip",), "opus.zip is packed: unpack it first"),
+        (("opus.zip",), "opus.zip is packed: give its path"),
         (("config.json", "model.safetensors"), "is of a 'bart' model; of transformers 'marian' and"),
     ],
 )
 def test_what_is_none_is_refused_with_what_to_do(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match=message):
         recognise(write(tmp_path, names, {"model_type": "bart"}))
-    (tmp_path / "opus.zip").touch()
-    with pytest.raises(ImportRefused, match="is packed: unpack it and give its folder"):
-        recognise(tmp_path / "opus.zip")
+    (tmp_path / "opus.zst").touch()
+    with pytest.raises(ImportRefused, match=r"is of no format that is read, nor packed as .zip, .gz, .tar"):
+        recognise(tmp_path / "opus.zst")
     with pytest.raises(ImportRefused, match="is no file and no folder"):
         recognise(tmp_path / "missing")

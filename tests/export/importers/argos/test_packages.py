@@ -20,7 +20,7 @@ from tests.export.importers.ctranslate2.make_models import write_package, write_
 from tests.server.api.conftest import ready, settings_for
 
 
-def run(path: Path, out: Path, *arguments: str, graphs: str = "onnx-fp32") -> int:
+def run(path: Path | str, out: Path, *arguments: str, graphs: str = "onnx-fp32") -> int:
     text = out.with_name("text")
     text.write_text("A house stands by the river.\n", encoding="utf-8")
     parser = argparse.ArgumentParser()

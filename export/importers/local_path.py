@@ -1,0 +1,39 @@
+"""The path on this machine of what a command names: a path, a packed file, or addresses."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from export.importers import ImportRefused
+from export.importers.archives import innermost, is_packed, unpack
+from export.importers.download import Address, download, is_address
+
+
+def local_path(named: Sequence[str], scratch: Path) -> Path:
+    """One path, or a folder in `scratch` with the files of all addresses; what is packed is unpacked there. Raises
+    ImportRefused."""
+    if not any(map(is_address, named)):
+        if len(named) > 1:
+            raise ImportRefused(f"one path is imported at a time, not {len(named)}")
+        path = Path(named[0])
+        return _unpacked(path, scratch / path.name) if path.is_file() and is_packed(path) else path
+    if not all(map(is_address, named)):
+        raise ImportRefused("addresses and paths of this machine cannot be one model: give the one or the other")
+    folder = scratch / "downloaded"
+    folder.mkdir()
+    addresses = [Address.parse(text) for text in named]
+    paths = [download(address, folder) for address in addresses]
+    if len(paths) == 1:
+        return _unpacked(paths[0], scratch / paths[0].name) if is_packed(paths[0]) else paths[0]
+    for path in paths:
+        if is_packed(path):
+            unpack(path, folder)
+            path.unlink()
+    return folder
+
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    folder.mkdir()
+    unpack(path, folder)
+    found = innermost(folder)
+    files = list(found.iterdir())
+    return files[0] if len(files) == 1 else found
