@@ -14,7 +14,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import aiohttp
@@ -67,6 +67,16 @@ def level_of(rate: float, statuses: Sequence[int], latencies: Sequence[float], s
     return Level(rate, len(statuses), len(latencies), refused, failed, len(latencies) / seconds, p50, p95, p99)
 
 
+def native_request(texts: Sequence[str]) -> tuple[str, dict[str, object]]:
+    """Path and body of a request of RingMT's API: a text each."""
+    return "/v1/translate", {"text": texts, "source": "en", "target": "de"}
+
+
+def libretranslate_request(texts: Sequence[str]) -> tuple[str, dict[str, object]]:
+    """Path and body of a request of LibreTranslate's API: one text, which the server splits into sentences."""
+    return "/translate", {"q": " ".join(texts), "source": "en", "target": "de", "format": "text"}
+
+
 async def offer(
     base: str,
     rate: float,
@@ -74,6 +84,7 @@ async def offer(
     seed: int,
     timeout: float = 60.0,
     sentences: Sequence[str] = SENTENCES,
+    request_of: Callable[[Sequence[str]], tuple[str, dict[str, object]]] = native_request,
 ) -> Level:
     """Send each request at its time, independently of earlier responses."""
     statuses, latencies = list[int](), list[float]()
@@ -83,9 +94,9 @@ async def offer(
 
         async def send(arrival: Arrival) -> None:
             await asyncio.sleep(arrival.at - (time.perf_counter() - started))
-            body = {"text": arrival.texts, "source": "en", "target": "de"}
+            path, body = request_of(arrival.texts)
             try:
-                async with client.post("/v1/translate", json=body) as response:
+                async with client.post(path, json=body) as response:
                     await response.read()
                     statuses.append(response.status)
                     if response.status == 200:

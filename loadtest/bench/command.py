@@ -11,6 +11,7 @@ from loadtest.bench.engine_bench import EnginePlan, engine_rows
 from loadtest.bench.figure import draw, read_rows
 from loadtest.bench.http_bench import http_rows, sentences
 from loadtest.bench.lengths_bench import length_rows
+from loadtest.bench.libretranslate_peer import version_of
 from loadtest.bench.listeners_bench import listener_rows
 from loadtest.bench.load_bench import LoadPlan, load_rows
 from loadtest.bench.load_figure import draw_load
@@ -62,9 +63,9 @@ DEVICE_NOTE = (
 )
 
 LOAD_NOTE = (
-    "A request has 1 to 8 sentences, each a text by itself; arrivals are Poisson, the same for both servers, which "
-    "take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a request's sentences. Clients "
-    "share the cores."
+    "A request has 1 to 8 sentences, each a text by itself (beside LibreTranslate all one text); arrivals are Poisson, "
+    "the same for both servers, which take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a "
+    "request's sentences, and LibreTranslate splits them by a rule. Clients share the cores."
 )
 
 
@@ -89,7 +90,16 @@ class BenchCommand:
         )
         parser.add_argument("--sizes", help=SIZES_HELP)
         parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
-        parser.add_argument("--peer", choices=("ctranslate2", "transformers"), help="time it in the same run")
+        parser.add_argument(
+            "--peer",
+            choices=("ctranslate2", "transformers", "libretranslate"),
+            help="time it in the same run; load: ctranslate2 (default), or libretranslate through /translate",
+        )
+        parser.add_argument(
+            "--libretranslate-python",
+            type=Path,
+            help="load: the python of an environment with libretranslate, which stays a program of its own",
+        )
         parser.add_argument("--shape", default="small", choices=tuple(SHAPES), help="model (default small)")
         parser.add_argument(
             "--precision",
@@ -192,9 +202,15 @@ class BenchCommand:
             raise ValueError("bench load needs --checkpoint and --artifact of the same model")
         rates = LoadPlan.rates if args.rates is None else numbers(args.rates)
         texts = list(lines(args.text)) if args.text else [*lines(EXAMPLES), *SENTENCES]
-        rows = load_rows(args.checkpoint, args.artifact, texts, LoadPlan(rates, args.seconds, rounds))
+        if (args.peer == "libretranslate") != (args.libretranslate_python is not None):
+            raise ValueError("--peer libretranslate and --libretranslate-python PYTHON go together")
+        plan, name = LoadPlan(rates, args.seconds, rounds), "CTranslate2 behind FastAPI"
+        if args.libretranslate_python is not None:
+            name = f"LibreTranslate {version_of(args.libretranslate_python)}"
+        rows = load_rows(args.checkpoint, args.artifact, texts, plan, args.libretranslate_python)
+        print(f"peer: {name}\n")
         if args.picture is not None:
-            draw_load(rows, args.picture)
+            draw_load(rows, args.picture, name)
         return rows
 
 

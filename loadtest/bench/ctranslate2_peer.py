@@ -62,8 +62,11 @@ def source_words(source: Sequence[int], folder: Path) -> list[str]:
     return [f"{word}{FACTOR}{place}" for place, word in enumerate(words)]
 
 
-def convert(model: TranslationModel, folder: Path) -> None:
-    """Write `model` as a CTranslate2 model."""
+def convert(
+    model: TranslationModel, folder: Path, words: Sequence[str] | None = None, add_source_eos: bool = False
+) -> None:
+    """Write `model` as a CTranslate2 model. `words`: those of all ids (default: made-up ones). `add_source_eos`:
+    CTranslate2 ends sources itself."""
     config, weights = model.config, Weights.of(model)
     relative = config.encoder_attention.relative
     encoder = TransformerEncoderSpec(
@@ -74,10 +77,11 @@ def convert(model: TranslationModel, folder: Path) -> None:
         embeddings_merge=EmbeddingsMerge.ADD,
     )
     spec = TransformerSpec(encoder, TransformerDecoderSpec(config.decoder_layers, config.num_heads))
-    words = [token(index) for index in range(config.vocab_size)]
+    words = list(words or map(token, range(config.vocab_size)))
     spec.register_source_vocabulary(words)
     spec.register_target_vocabulary(words)
     spec.config.layer_norm_epsilon = 1e-5
+    spec.config.add_source_eos = add_source_eos
     embedding = weights["embedding.weight"]
     for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
         embeddings.weight = embedding

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,11 @@ def is_ready(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def running_server(command: list[str], base: str, ready: str) -> Iterator[None]:
-    """Run a server in its own process; the block begins when it is ready."""
-    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+def running_server(
+    command: list[str], base: str, ready: str, environment: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Run a server in its own process, with `environment` beside this process's; the block begins when it is ready."""
+    process = subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"} | dict(environment or {}))
     try:
         deadline = time.monotonic() + 120
         while not is_ready(f"{base}{ready}"):

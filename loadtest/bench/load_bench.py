@@ -1,25 +1,28 @@
-"""Open-loop load at rising rates: this server beside CTranslate2 behind FastAPI.
+"""Open-loop load at rising rates: this server beside CTranslate2 behind FastAPI, or beside LibreTranslate.
 
-Both serve the same checkpoint at int8 with beam 4. A request has 1 to 8 sentences; arrivals are Poisson; both servers
-get the same requests at the same times, in alternating turns. The rates rise until neither server keeps its 95th
-percentile below the objective.
+Both serve the same checkpoint at int8 with beam 4. A request has 1 to 8 sentences, each a text by itself, or, beside
+LibreTranslate, all one text for `/translate`; arrivals are Poisson; both servers get the same requests at the same
+times, in alternating turns. The rates rise until neither server keeps its 95th percentile below the objective.
 """
 
 import asyncio
 import contextlib
+import functools
 import math
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadtest.bench.ctranslate2_peer import convert
 from loadtest.bench.http_bench import free_port, running_server
+from loadtest.bench.libretranslate_peer import libretranslate
 from loadtest.bench.report import Row
-from loadtest.open_loop import Level, highest_rate, offer
+from loadtest.open_loop import Level, highest_rate, libretranslate_request, native_request, offer
 from model.training.checkpoint import find_vocabulary, load_model
+from server.artifact.manifest import read_manifest
 
 OBJECTIVE = 0.5
 """Seconds that the 95th percentile must stay below."""
@@ -39,33 +42,59 @@ class LoadPlan:
     rounds: int = 3
 
 
-def load_rows(checkpoint: Path, artifact: Path, sentences: Sequence[str], plan: LoadPlan) -> list[Row]:
-    """Throughput and latencies of both servers at every rate, and the highest rates at which the objective is kept."""
-    vocabulary_file = find_vocabulary(checkpoint)
+def load_rows(
+    checkpoint: Path,
+    artifact: Path,
+    sentences: Sequence[str],
+    plan: LoadPlan,
+    libretranslate_python: Path | None = None,
+) -> list[Row]:
+    """Throughput and latencies of both servers at every rate, and the highest rates at which the objective is kept. The
+    peer is LibreTranslate in the environment of `libretranslate_python`, by default CTranslate2 behind FastAPI."""
     ports = [free_port(), free_port()]
     bases = [f"http://127.0.0.1:{port}" for port in ports]
     ours = [sys.executable, "-m", "server.cli", "serve", "--port", str(ports[0]), "--models", str(artifact)]
     ours += ["--log-level", "error", "--translation-cache-bytes", "0"]  # the peer has no cache, either
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        convert(load_model(checkpoint), Path(folder))
-        peer = [sys.executable, "-m", "loadtest.bench.http_peer", folder, str(vocabulary_file), str(ports[1])]
+    with contextlib.ExitStack() as stack:
         stack.enter_context(running_server(ours, bases[0], "/readyz"))
-        stack.enter_context(running_server(peer, bases[1], "/openapi.json"))
-        return rows_of(levels(bases, sentences, plan))
+        if libretranslate_python is None:
+            stack.enter_context(ctranslate2_server(checkpoint, ports[1]))
+            return rows_of(levels(bases, sentences, plan))
+        manifest = read_manifest(artifact)
+        languages = manifest.source_language, manifest.target_language
+        stack.enter_context(libretranslate(libretranslate_python, checkpoint, languages, ports[1]))
+        return rows_of(levels(bases, sentences, plan, libretranslate_request))
 
 
-def levels(bases: Sequence[str], sentences: Sequence[str], plan: LoadPlan) -> list[list[Level]]:
+@contextlib.contextmanager
+def ctranslate2_server(checkpoint: Path, port: int) -> Iterator[None]:
+    """CTranslate2 behind FastAPI with a checkpoint's weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        convert(load_model(checkpoint), Path(folder))
+        files = [folder, str(find_vocabulary(checkpoint))]
+        command = [sys.executable, "-m", "loadtest.bench.http_peer", *files, str(port)]
+        with running_server(command, f"http://127.0.0.1:{port}", "/openapi.json"):
+            yield
+
+
+def levels(
+    bases: Sequence[str],
+    sentences: Sequence[str],
+    plan: LoadPlan,
+    request_of: Callable[[Sequence[str]], tuple[str, dict[str, object]]] = native_request,
+) -> list[list[Level]]:
     """For each server its levels at all rates up to the last that was measured."""
+    measure = functools.partial(offer, sentences=sentences, timeout=TIMEOUT, request_of=request_of)
     measured: list[list[Level]] = [[] for _ in bases]
     for base in bases:
-        asyncio.run(offer(base, *WARM_UP, seed=0, sentences=sentences, timeout=TIMEOUT))
+        asyncio.run(measure(base, *WARM_UP, seed=0))
     for rate in plan.rates:
         rounds: list[list[Level]] = [[] for _ in bases]
         for number in range(plan.rounds):
             turns = list(zip(bases, rounds, strict=True))
             for base, results in turns if number % 2 == 0 else reversed(turns):
                 seed = 1 + number
-                results.append(asyncio.run(offer(base, rate, plan.seconds, seed, sentences=sentences, timeout=TIMEOUT)))
+                results.append(asyncio.run(measure(base, rate, plan.seconds, seed)))
         for all_levels, results in zip(measured, rounds, strict=True):
             all_levels.append(median_level(results))
         print(

@@ -16,7 +16,7 @@ from loadtest.bench.report import Row
 NAME = re.compile(r"^(?P<rate>[\d.]+) requests/s: (?P<kind>\w+)$")
 
 
-def draw_load(rows: Sequence[Row], picture: Path) -> None:
+def draw_load(rows: Sequence[Row], picture: Path, peer_name: str = "CTranslate2 behind FastAPI") -> None:
     """Draw one panel a kind. Raises ValueError without rows to draw."""
     matches = [(match, row) for row in rows if (match := NAME.match(row.name))]
     if not matches:
@@ -25,9 +25,9 @@ def draw_load(rows: Sequence[Row], picture: Path) -> None:
     for axes, kind in zip(all_axes, KINDS, strict=True):
         shown = [(float(match["rate"]), row) for match, row in matches if match["kind"] == kind]
         rates = [rate for rate, _ in shown]
-        axes.plot(rates, [row.ours for _, row in shown], marker="o", label="ours")
+        axes.plot(rates, [row.ours for _, row in shown], marker="o", label="RingMT")
         peer = [row.peer or 0.0 for _, row in shown]
-        axes.plot(rates, peer, marker="s", linestyle="--", label="CTranslate2 behind FastAPI")
+        axes.plot(rates, peer, marker="s", linestyle="--", label=peer_name)
         if kind == "throughput":
             axes.plot(rates, rates, color="grey", linewidth=0.8, label="offered")
             axes.set_ylabel("answered requests/s")
