@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 SMALL_NUMBER = 12
@@ -52,7 +52,23 @@ def _changed(source: str, target: str, languages: tuple[str, str]) -> bool:
         return True
     before, after = _components(lost), _components(new)
     left, added = before - after, after - before
-    return bool(left and added) or any(int(number) > SMALL_NUMBER for number in chain(left, added))
+    if left and added:
+        return True
+    of_one_side = left or added
+    if any(int(number) > SMALL_NUMBER for number in of_one_side):
+        return True
+    return any(_is_within(text, of_one_side) and not _may_be_words(text) for text in chain(lost, new))
+
+
+def _is_within(number: str, runs: Mapping[str, int]) -> bool:
+    """Whether all of the number's digits are among these runs."""
+    return all(count <= runs.get(run, 0) for run, count in _components([number]).items())
+
+
+def _may_be_words(number: str) -> bool:
+    """Whether a number up to SMALL_NUMBER has a name, also with a half (1.5) or as an hour (7:00)."""
+    parts = _PART.split(number)
+    return len(parts) == 1 or (len(parts) == 2 and parts[1] in ("5", "00"))
 
 
 def _unmatched(

@@ -19,6 +19,8 @@ from server.text.checks.numbers import numbers_changed
         ("10000 people", "10 000 Menschen"),
         ("3 cats", "drei Katzen"),
         ("twelve cats", "12 Katzen"),
+        ("1.5 hours", "anderthalb Stunden"),
+        ("at 7:00", "um sieben"),
         ("chapter 05", "Kapitel 5"),
         ("\u0663 cats", "3 Katzen"),
         ("no number", "keine Zahl"),
@@ -81,6 +83,9 @@ def test_the_same_values(source: str, target: str, languages: tuple[str, str]) -
         ("3.5 km", "35 km", ENGLISH),
         ("5.000 Euro", "5 euros", GERMAN),
         ("13 cats", "Katzen", ENGLISH),
+        ("at 7.05 on 03.04.2024", "am 03.04.2024", ENGLISH),
+        ("Version 1.2.3 ist da.", "The version is there.", GERMAN),
+        ("Bis 3,7 km", "Up to some kilometres", GERMAN),
     ],
 )
 def test_other_values(source: str, target: str, languages: tuple[str, str]) -> None:
