@@ -12,6 +12,7 @@ from loadtest.bench.figure import draw, read_rows
 from loadtest.bench.http_bench import http_rows, sentences
 from loadtest.bench.lengths_bench import length_rows
 from loadtest.bench.libretranslate_peer import version_of
+from loadtest.bench.limit_bench import limit_rows
 from loadtest.bench.listeners_bench import listener_rows
 from loadtest.bench.load_bench import LoadPlan, load_rows
 from loadtest.bench.load_figure import draw_load
@@ -62,11 +63,20 @@ DEVICE_NOTE = (
     "alternating rounds. transformers computes full attention, from one batch of equal lengths."
 )
 
+LIMIT_NOTE = (
+    "Random weights, N=8, with a shortlist, source and target 24 pieces; one engine in one thread. Ours: a call of the "
+    "encoder, or a step with all slots taken, with its Python; peer: the matrix products of that graph back to back, "
+    "in the same shapes. Medians of alternating rounds. The parts are those of one profiled round, which takes longer."
+)
+
 LOAD_NOTE = (
     "A request has 1 to 8 sentences, each a text by itself (beside LibreTranslate all one text); arrivals are Poisson, "
     "the same for both servers, which take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a "
     "request's sentences, and LibreTranslate splits them by a rule. Clients share the cores."
 )
+
+NOTES = {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, "device": DEVICE_NOTE, "limit": LIMIT_NOTE, **SIZES_NOTES}
+"""By what is measured; the others have NOTE."""
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -82,7 +92,8 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        kinds = ("engine", "lengths", "http", "load", "variants", "overhead", "device", "figure", *DOCUMENT_KINDS)
+        others = ("lengths", "http", "load", "variants", "overhead", "limit", "device", "figure")
+        kinds = ("engine", *others, *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
@@ -134,13 +145,8 @@ class BenchCommand:
         measured_on = environment()
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
-        print(markdown(rows, args.peer or "peer"))
-        print(
-            "\n"
-            + {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, "device": DEVICE_NOTE, **SIZES_NOTES}.get(
-                args.what, NOTE
-            )
-        )
+        print(markdown(rows, "products alone" if args.what == "limit" else args.peer or "peer"))
+        print(f"\n{NOTES.get(args.what, NOTE)}")
         if args.json:
             write_json(args.json, measured_on, rows)
         regressions = find_regressions(rows, args.against) if args.against else []
@@ -179,6 +185,8 @@ class BenchCommand:
         if args.what == "overhead":
             return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
         batches = (8,) if args.quick else numbers(args.batch)
+        if args.what == "limit":
+            return limit_rows(args.shape, args.precision, args.beam, batches, rounds)
         return engine_rows(
             EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
         )

@@ -52,22 +52,34 @@ def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGra
     return OnnxGraph(file, session, signature)
 
 
-def open_session(artifact: Artifact, file: str, device: Device) -> onnxruntime.InferenceSession:
-    """A session that uses one thread per run. Parallelism comes from several engines: on two cores they are twice as
-    fast as two threads per run, because a step's matrices are small."""
+SLOW_OPTIMIZERS = ("SkipLayerNormFusion", "BiasSkipLayerNormFusion")
+"""The fused Add + LayerNormalization kernel is several times slower on CPUs than the two nodes that it replaces."""
+
+
+def session_options() -> onnxruntime.SessionOptions:
+    """One thread per run. Parallelism comes from several engines: on two cores they are twice as fast as two threads
+    per run, because a step's matrices are small."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 3
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    return options
+
+
+def open_session(
+    artifact: Artifact, file: str, device: Device, options: onnxruntime.SessionOptions | None = None
+) -> onnxruntime.InferenceSession:
+    """A session of one graph, by default with `session_options`."""
     check_available(device)
-    # The fused Add + LayerNormalization kernel is several times slower on CPUs than the two nodes that it replaces.
-    slow = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
     providers = list(dict.fromkeys((PROVIDERS[device], PROVIDERS["cpu"])))
     try:
         session = onnxruntime.InferenceSession(
-            str(artifact.path(file)), options, providers=providers, disabled_optimizers=slow
+            str(artifact.path(file)),
+            options or session_options(),
+            providers=providers,
+            disabled_optimizers=list(SLOW_OPTIMIZERS),
         )
     except Exception as error:  # the runtime's own exceptions share no public base class
         raise ArtifactError(f"onnxruntime cannot load {artifact.path(file)}: {error}") from error
