@@ -1,8 +1,8 @@
 """One competitor in its own process, because several OpenMP libraries in one process slow each other down.
 
 Started with a JSON object on the command line, it reads one JSON request a line and answers each with one line:
-{"batch", "beam", "source_length", "target_length"} -> {"seconds"} of a call, the mean of a turn of many calls after one
-warm-up call.
+{"batch", "beam", "source_length", "target_length", "turn_seconds"} -> {"seconds"} of a call, the mean of a turn of at
+least `turn_seconds` after one warm-up call.
 """
 
 import json
@@ -16,8 +16,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from loadtest.bench.shapes import random_model, random_plan, random_sources, shape
 from model.config import ModelConfig
-
-TURN_SECONDS = 0.4
 
 
 class Competitor(Protocol):
@@ -60,7 +58,7 @@ def main() -> None:
         sources = random_sources(request["batch"], request["source_length"], vocabulary)
         competitor.translate(sources, request["beam"], request["target_length"])
         calls, started = 0, time.perf_counter()
-        while time.perf_counter() - started < TURN_SECONDS:
+        while not calls or time.perf_counter() - started < request["turn_seconds"]:
             competitor.translate(sources, request["beam"], request["target_length"])
             calls += 1
         print(json.dumps({"seconds": (time.perf_counter() - started) / calls}), flush=True)

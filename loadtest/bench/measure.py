@@ -11,6 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+TURN_SECONDS = 0.4
+"""Least time of a turn."""
+
 
 @dataclass(frozen=True)
 class CompetitorOptions:
@@ -57,7 +60,7 @@ class CompetitorProcess:
     def seconds(self, workload: Workload) -> float:
         """Wall-clock seconds of a call, the mean of one turn."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asdict(workload)) + "\n")
+        self._process.stdin.write(json.dumps(asdict(workload) | {"turn_seconds": TURN_SECONDS}) + "\n")
         self._process.stdin.flush()
         return float(self._read()["seconds"])
 

@@ -18,15 +18,12 @@ import pytest
 from server.api.app import create_app
 from server.settings import Settings
 from server.stores.open_store import open_store
-from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
-from tests.server.api.documents import STORY, Documents, translations
+from tests.server.api.documents import MANY, STORY, Documents, translations
 from tests.server.processes import Served, starting
 from tests.server.redis_server import free_port, running_redis
 
 DOCKER = Path(__file__).parents[2] / "docker"
-MANY = [SENTENCES[index % 7] for index in range(200)]
-"""More than are written at a time: between two writes there is a moment for a kill."""
 FLAGS = ("--document-lease", "1.0", "--log-level", "error", "--drain-timeout", "20")
 
 needs_nginx = pytest.mark.skipif(
@@ -102,7 +99,7 @@ def test_any_replica_serves_any_document(replicas: Replicas) -> None:
 def test_another_replica_finishes_the_document_of_a_killed_one(replicas: Replicas) -> None:
     with replicas.both[0].client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=12, beam_size=1)["id"]
-        until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
+        until(lambda: Documents(client).get(name, limit="0")["progress"] > 0, "a part is translated")
         victim, other = replicas.working()
         victim.kill()
     store = open_store(replicas.store_url)

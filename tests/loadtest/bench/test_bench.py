@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from export.commands import EXAMPLES, lines
-from loadtest.bench import variants_bench
+from loadtest.bench import measure, variants_bench
 from loadtest.bench.ctranslate2_peer import CTranslate2Engine, convert, token, write_vocabulary_map
 from loadtest.bench.figure import LENGTHS, draw, read_rows, series
 from loadtest.bench.http_bench import Turn, client_rows, http_rows, sentences
@@ -24,6 +24,12 @@ from model.reference_search import reference_search
 from server.cli import main as cli
 from server.settings import BUNDLED_MODELS
 from tests.models import lively_model, tiny_config, write_artifact
+
+
+@pytest.fixture(autouse=True)
+def _turns_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is measured is not looked at."""
+    monkeypatch.setattr(measure, "TURN_SECONDS", 0.02)
 
 
 @pytest.mark.parametrize("relative", [False, True])
@@ -92,7 +98,7 @@ def test_sentences_for_clients_are_mixed_and_all_different() -> None:
 
 
 def test_both_servers_answer_the_same_clients(tmp_path: Path) -> None:
-    artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path)
+    artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path, graphs=(("onnx", "int8"),))
     throughput, latency = http_rows(
         tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), rounds=1, clients=[4], count=8
     )

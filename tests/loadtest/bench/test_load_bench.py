@@ -17,7 +17,7 @@ def level(rate: float, p95: float, failed: int = 0) -> Level:
 
 
 def test_both_servers_answer_the_same_requests(tmp_path: Path) -> None:
-    artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path)
+    artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path, graphs=(("onnx", "int8"),))
     plan = LoadPlan(rates=(4,), seconds=1.0, rounds=1)
     rows = load_rows(tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), plan)
     results = {row.name: row for row in rows}

@@ -1,17 +1,23 @@
 """Talking to a server about documents."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, until
 
 STORY = [
     "The girl walks home in the rain.", "She has a red umbrella.", "It is not hers.", "Where did she find it?",
     "At the station, under a bench.", "Yes.", "The rain stops.", "Yes.",
 ]  # fmt: skip
+_WORDS = re.findall(r"\w+", " ".join(SENTENCES))
+MANY = [f"{_WORDS[index % len(_WORDS)]}." for index in range(250)]
+"""More than are written at a time: between two writes there is a moment for a kill. Of one word each, because what a
+document costs grows with the square of its words."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Documents:
 
     def done(self, name: str, explain: str = "true") -> Any:
         """The document when it is done."""
-        until(lambda: self.get(name)["state"] in ("done", "failed"), "the document is done")
+        until(lambda: self.get(name, limit="0")["state"] in ("done", "failed"), "the document is done")
         result = self.get(name, explain=explain)
         assert result["state"] == "done", result.get("error")
         return result

@@ -70,14 +70,20 @@ def test_sentences_of_a_document_and_appended_ones(translator: Translator, encod
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("mode", ["offline", "online"])
-def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batch(
-    encoded: list[int], mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """230 sentences in batches of 128, with room for 140 encodings. The same as where all are kept."""
+@pytest.fixture(scope="module")
+def near_sighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An artifact whose sentences see two others."""
     model = lively_document_model()
     model.config = dataclasses.replace(model.config, reach=2)
-    artifact = write_document_artifact(model, tmp_path, graphs=(("onnx", "fp32"),))
+    return write_document_artifact(model, tmp_path_factory.mktemp("near"), graphs=(("onnx", "fp32"),))
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_long_document_of_sentences_that_see_not_far_keeps_no_more_than_a_batch(
+    encoded: list[int], mode: Mode, near_sighted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """230 sentences in batches of 128, with room for 140 encodings. The same as where all are kept."""
+    artifact = near_sighted
     result = Translator.load(artifact, settings_for(artifact).engine, Metrics())
     sources = [f"The girl has {number} umbrellas." if number % 50 else "Yes." for number in range(230)]
 

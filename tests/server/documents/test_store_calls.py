@@ -26,6 +26,7 @@ from server.telemetry.metrics import Metrics
 from server.text.split.plan import TextPlan
 from server.translation.translator import Translator
 from tests.server.api.conftest import settings_for
+from tests.server.api.documents import MANY
 
 PATIENCE = 120.0
 STORY = ["The girl walks home in the rain.", "She has a red umbrella.", "It is not hers."]
@@ -141,7 +142,7 @@ def test_an_append_to_a_long_document_reads_no_more_than_to_a_short_one(
     async def scenario() -> None:
         async with serving(translators) as (documents, store):
             for count in (5, longest):
-                sources = [STORY[index % 3] for index in range(count)]
+                sources = (MANY * 2)[:count]
                 document, _ = await translated(documents, translators[model], sources, "online")
                 for calls, num_read in ((["document", "sentences", "update"], count), (["document", "update"], 0)):
                     store.calls.clear()

@@ -32,16 +32,14 @@ from server.text.protect.terms import Terms
 from server.translation.pivot import Pivot
 from server.translation.planning import TextRequest
 from server.translation.translator import RequestedOptions, Translator
-from tests.models import SENTENCES
 from tests.server.api.conftest import settings_for
 from tests.server.api.conftest import until as until_so
-from tests.server.api.documents import STORY, Documents, translations
+from tests.server.api.documents import MANY, STORY, Documents, translations
 from tests.server.api.pairs import copy_of, paths_of_pairs, write_pairs
 from tests.server.documents.some import document, keep, sentence
 from tests.server.processes import serving
 
 PATIENCE = 120.0
-MANY = [SENTENCES[index % 7] for index in range(200)]
 SLOWLY = ("--slots", "1", "--document-lease", "1.0", "--log-level", "error")
 
 

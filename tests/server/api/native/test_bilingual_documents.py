@@ -14,7 +14,7 @@ from server.artifact.artifact import Artifact
 from server.stores.open_store import open_store
 from server.text.base.pieces import Pieces
 from tests.server.api.conftest import RunningServer, ready, settings_for
-from tests.server.api.documents import STORY, Documents, alone, checked, translations
+from tests.server.api.documents import MANY, STORY, Documents, alone, checked, translations
 from tests.server.api.native.test_document_invariants import OTHER, said, scenario, url_of
 
 LONGEST = 14
@@ -173,8 +173,8 @@ def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningS
 def test_a_sentence_that_is_not_translated_cannot_look(artifact: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/documents.db"
     with ready(settings_for(artifact, context_store=url)) as server, server.client() as client:
-        name = Documents(client).post(202, sentences=STORY * 40, wait=False)["id"]
-        answer = client.get(f"/v1/documents/{name}/sentences/{len(STORY) * 40 - 1}/context")
+        name = Documents(client).post(202, sentences=MANY, wait=False)["id"]
+        answer = client.get(f"/v1/documents/{name}/sentences/{len(MANY) - 1}/context")
         assert answer.status_code == 409, answer.text
         assert "not translated yet" in answer.json()["error"]["message"]
 

@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 
 from server.stores.open_store import open_store
-from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
-from tests.server.api.documents import Documents, translations
+from tests.server.api.documents import MANY, Documents, translations
 from tests.server.processes import serving
 from tests.server.redis_server import flush
 
-MANY = [SENTENCES[index % 7] for index in range(200)]
 SLOWLY = ("--slots", "1", "--document-lease", "1.0", "--log-level", "error")
 
 
@@ -26,7 +24,7 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
         url = f"redis://127.0.0.1:{port}/0"
     with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
-        until(lambda: Documents(client).get(name)["progress"] > 0, "a part is translated")
+        until(lambda: Documents(client).get(name, limit="0")["progress"] > 0, "a part is translated")
         served.kill()
     store = open_store(url)
     try:
@@ -53,7 +51,7 @@ def test_stopped_in_the_middle_it_is_given_back_at_once(document_artifact: Path,
     url = f"sqlite:///{tmp_path}/documents.db"
     with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]
-        until(lambda: Documents(client).get(name)["state"] == "running", "it is being translated")
+        until(lambda: Documents(client).get(name, limit="0")["state"] == "running", "it is being translated")
         served.process.terminate()
         served.process.wait(PATIENCE)
     store = open_store(url)

@@ -19,7 +19,7 @@ from server.settings import EngineSettings
 from server.stores.interface import StoreError
 from server.stores.open_store import open_store
 from tests.server.api.conftest import RunningServer, ready, running, settings_for, until
-from tests.server.api.documents import STORY, Documents, checked, translations
+from tests.server.api.documents import MANY, STORY, Documents, checked, translations
 from tests.server.api.test_odd_input import BODIES, TEXTS
 from tests.server.documents.some import keep
 
@@ -248,7 +248,7 @@ def test_a_late_look_at_the_context_is_answered_in_time(
 
 def test_a_client_that_disconnects_while_it_waits_leaves_no_document(document_artifact: Path) -> None:
     with ready(settings_for(document_artifact)) as server:
-        fields = {"sentences": STORY * 40, "source": "en", "target": "de", "wait": True}
+        fields = {"sentences": MANY, "source": "en", "target": "de", "wait": True}
         body = httpx.Request("POST", server.url, json=fields).content
         host, port = server.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as connection:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for
-from tests.server.api.documents import STORY, Documents, alone, translations
+from tests.server.api.documents import MANY, STORY, Documents, alone, translations
 from tests.server.redis_server import flush
 
 OTHER = [*SENTENCES[:6], "", SENTENCES[0]]
@@ -151,7 +151,7 @@ def test_two_servers_share_the_work_of_one_store(document_artifact: Path, redis_
     flush(redis_port)
     settings = settings_for(document_artifact, context_store=f"redis://127.0.0.1:{redis_port}/0")
     with ready(settings) as first, ready(settings) as other, first.client() as mine, other.client() as theirs:
-        names = [Documents(mine).post(202, sentences=STORY * 10, wait=False)["id"] for _ in range(8)]
+        names = [Documents(mine).post(202, sentences=MANY[:80], wait=False)["id"] for _ in range(8)]
         done = [Documents(theirs).done(name) for name in names]
         assert len({tuple(translations(document)) for document in done}) == 1
         finished = [server.metric("document_jobs_total", result="done", model="") for server in (first, other)]

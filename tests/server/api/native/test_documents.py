@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.server.api.conftest import RunningServer, until
-from tests.server.api.documents import STORY, Documents, alone, translations
+from tests.server.api.documents import MANY, STORY, Documents, alone, translations
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_deleted_is_gone(documents: Documents, document_server: RunningServer) -
 
 def test_deleted_while_it_is_translated(documents: Documents, document_server: RunningServer) -> None:
     lost = document_server.metric("document_jobs_total", result="lost", model="")
-    accepted = documents.post(202, sentences=STORY * 60, wait=False)
+    accepted = documents.post(202, sentences=MANY, wait=False)
     until(lambda: document_server.sentences > 0, "it is being translated")
     assert documents.client.delete(f"/v1/documents/{accepted['id']}").status_code == 204
     ended = "the work on it has ended"
