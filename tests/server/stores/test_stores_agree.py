@@ -32,9 +32,15 @@ class Stores(AgreeingStores):
     errors = (Conflict, StoreFull, TooLargeToKeep, UnknownDocument, ValueError)
 
     @initialize()
-    def refuse_when_full(self) -> None:
-        """In every run, because a made-up number of documents is seldom the one that is too many."""
-        self.all_agree(lambda store: store.create(document("a"), [], DocumentLimits(documents=0)))
+    def refuse(self) -> None:
+        """Every error, because made-up numbers are seldom those that are too many."""
+        one, small = document("a", num_sentences=1), DocumentLimits(num_bytes=10)
+        self.all_agree(lambda store: store.create(one, [sentence(0)], DocumentLimits(documents=0)))
+        self.all_agree(lambda store: store.create(one, [sentence(0)], small))
+        self.all_agree(lambda store: store.update(one, one.version, [], DocumentLimits()))
+        self.all_agree(lambda store: store.create(one, [sentence(0)], DocumentLimits()))
+        self.all_agree(lambda store: store.update(one, one.version + 1, [], DocumentLimits()))
+        self.all_agree(lambda store: store.delete("a"))
 
     @rule(
         name=NAMES, state=STATES, created=TIMES, touched=TIMES, count=st.integers(0, 3), model=MODEL,
@@ -130,7 +136,7 @@ class Stores(AgreeingStores):
 
     @rule(name=NAMES, start=st.integers(-1, 4), end=st.none() | st.integers(-1, 4))
     def read_range(self, name: str, start: int, end: int | None) -> None:
-        self.all_agree(lambda store: store.sentences(name, start, end))
+        self.all_agree(lambda store: (store.document(name), store.sentences(name, start, end)))
         self.all_agree(lambda store: store.read(name, start, end))
 
     @invariant()
@@ -147,7 +153,7 @@ class Stores(AgreeingStores):
             assert self.all_agree(lambda store, owner=owner: store.page(owner, 9)) == of_owner  # type: ignore[misc]
 
     def _same_document(self, name: str) -> None:
-        self.all_agree(lambda store: (store.document(name), store.sentences(name), store.read(name)))
+        self.all_agree(lambda store: store.read(name))
 
 
 EXPECTED = {Conflict, StoreFull, TooLargeToKeep, UnknownDocument}

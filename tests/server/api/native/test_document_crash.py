@@ -32,8 +32,9 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
         before = store.sentences(name)
         finished = [item.index for item in before if not item.is_pending]
         assert 0 < len(finished) < len(MANY)
-        with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
-            done = Documents(client).done(name)
+        quickly = (*SLOWLY, "--slots", "8", "--context-store", url)
+        with serving(document_artifact, *quickly) as served, served.client() as client:
+            done = Documents(client).done(name, explain="false")
             assert [sentence["index"] for sentence in done["sentences"]] == list(range(len(MANY)))
             assert [item["source"] for item in done["sentences"]] == MANY
             whole = Documents(client).post(sentences=MANY, max_length=16)
