@@ -1,7 +1,9 @@
 """A recipe is the configuration of a training: a YAML file. Unknown keys are refused by name. A recipe with the key
 `like` contains only its differences from another recipe."""
 
+import copy
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,9 +150,15 @@ def start_config(start: str, needed: bool) -> dict[str, Any]:
 def read_yaml(path: Path) -> Any:
     """Raises ConfigError where the text is no YAML."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        return copy.deepcopy(_parsed(path.read_text(encoding="utf-8")))
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: {error}") from error
+
+
+@functools.lru_cache(16)
+def _parsed(text: str) -> Any:
+    """Of the last files, because every row of a recipe is read beside all other rows."""
+    return yaml.load(text, Loader=_LOADER)
 
 
 def read_recipe(path: Path) -> Any:

@@ -108,20 +108,20 @@ def test_only_what_an_import_needs_is_unpacked(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b"no zip", "is no package of Argos, or damaged"),
-        (packed({"model/model.bin": b""}), "has no metadata.json"),
-        (packed({"metadata.json": b"{}"}), "has no from_code and to_code"),
-        (packed({"metadata.json": b"["}), "cannot be read"),
-        (packed({"metadata.json": METADATA[:-1] + b', "target_prefix": "__de__"}'}), "target_prefix is '__de__'"),
-        (packed({"metadata.json": METADATA + bytes(2**20)}), "larger than 1,048,576 bytes"),
-        (packed({"metadata.json": METADATA, "model/model.bin": bytes(65 * 2**20)}), "would unpack to 2 files"),
-        (packed({"metadata.json": METADATA, **{f"model/{n}": b"" for n in range(64)}}), "would unpack to 65 files"),
-        (packed({f"{n}": b"" for n in range(10_001)}), "has 10001 files"),
+        ({"model/model.bin": b""}, "has no metadata.json"),
+        ({"metadata.json": b"{}"}, "has no from_code and to_code"),
+        ({"metadata.json": b"["}, "cannot be read"),
+        ({"metadata.json": METADATA[:-1] + b', "target_prefix": "__de__"}'}, "target_prefix is '__de__'"),
+        ({"metadata.json": METADATA + bytes(2**20)}, "larger than 1,048,576 bytes"),
+        ({"metadata.json": METADATA, "model/model.bin": bytes(65 * 2**20)}, "would unpack to 2 files"),
+        ({"metadata.json": METADATA, **{f"model/{n}": b"" for n in range(64)}}, "would unpack to 65 files"),
+        ({f"{n}": b"" for n in range(10_001)}, "has 10001 files"),
         (packed({"metadata.json": METADATA})[:-30], "is no package of Argos, or damaged"),
     ],
 )
-def test_what_is_no_package_is_refused(data: bytes, message: str, tmp_path: Path) -> None:
+def test_what_is_no_package_is_refused(data: bytes | Mapping[str, bytes], message: str, tmp_path: Path) -> None:
     path = tmp_path / "a.argosmodel"
-    path.write_bytes(data)
+    path.write_bytes(data if isinstance(data, bytes) else packed(data))
     with pytest.raises(ImportRefused, match=message):
         open_package(path, tmp_path)
 

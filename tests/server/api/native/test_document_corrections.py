@@ -97,12 +97,12 @@ def test_a_correction_back_and_forth_is_where_it_was(documents: Documents) -> No
 
 def test_a_document_is_corrected_while_it_is_translated(documents: Documents) -> None:
     """Corrections, one after the other, never wait for the job and are never lost to it."""
-    accepted = documents.post(202, sentences=MANY, wait=False)
+    accepted = documents.post(202, sentences=MANY[:160], wait=False)
     for index in (0, 50, 159):
         documents.put(accepted["id"], index, None, "affected", source=CORRECTED)
     documents.put(accepted["id"], 100, None, translation="Von Hand.")
     new = documents.done(accepted["id"])
-    sources = [CORRECTED if index in (0, 50, 159) else source for index, source in enumerate(MANY)]
+    sources = [CORRECTED if index in (0, 50, 159) else source for index, source in enumerate(MANY[:160])]
     assert [sentence["source"] for sentence in new["sentences"]] == sources
     fresh = translations(documents.post(sentences=sources))
     fresh[100] = "Von Hand."
