@@ -289,17 +289,16 @@ def test_charts_and_groups_of_slides_are_translated() -> None:
 def test_libreoffice_opens_what_is_written(data: bytes, name: str, tmp_path: Path) -> None:
     """With as many pages and pictures as before, and every word translated."""
     opened = open_file(data, name, "de", LIMIT)
+    files = [tmp_path / f"{when}{name[1:]}" for when in ("before", "after")]
+    for file, texts in zip(files, (opened.texts, [text.upper() for text in opened.texts]), strict=True):
+        file.write_bytes(opened.write(texts))
+    command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile", "--convert-to"]
+    for kind in ["pdf", "txt:Text"] if name == "a.docx" else ["pdf"]:
+        subprocess.run([*command, kind, "--outdir", tmp_path, *files], check=True, capture_output=True)
     results = []
-    for folder, texts in (("before", opened.texts), ("after", [text.upper() for text in opened.texts])):
-        place = tmp_path / folder
-        place.mkdir()
-        (place / name).write_bytes(opened.write(texts))
-        command = ["soffice", "--headless", f"-env:UserInstallation=file://{tmp_path}/profile", "--convert-to"]
-        kinds = ["pdf", "txt:Text"] if name == "a.docx" else ["pdf"]
-        for kind in kinds:
-            subprocess.run([*command, kind, "--outdir", place, place / name], check=True, capture_output=True)
-        pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", (place / "a.pdf").read_bytes()))
-        written = place / "a.txt"
+    for file in files:
+        pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", file.with_suffix(".pdf").read_bytes()))
+        written = file.with_suffix(".txt")
         results.append((pages, written.read_text("utf-8-sig") if written.exists() else ""))
     (pages, before), (pages_after, after) = results
     assert pages == pages_after > 0
