@@ -27,9 +27,13 @@ COLLECTING = ("server.api.app", "server.api.serving.model_registry", "server.api
 """Modules that call `server.runtime.trim_heap.collect`."""
 
 
+gc.disable()  # until all tests are collected: they hold a million objects, which a collection visits in vain
+
+
 def pytest_collection_finish() -> None:
     """Full garbage collections, which servers ask for when a model comes or goes, skip what thousands of test items
-    hold: a million objects."""
+    hold."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
