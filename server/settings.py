@@ -100,6 +100,12 @@ class Settings:
     engine: EngineSettings = dataclasses.field(default_factory=EngineSettings)
     host: str = setting("127.0.0.1", "address to listen on; 0.0.0.0 for every interface, :: for IPv6 as well")
     port: int = setting(8000, "port to listen on; 0 takes a free one", at_least=0)
+    processes: str = setting(
+        "1",
+        "processes that are this server, N or auto: one for every 4 cores. More than one need Linux, and a "
+        "context_store that they share",
+        matches=r"auto|[1-9]\d{0,2}",
+    )
     root_path: str = setting("", "path prefix under which a proxy publishes the server, such as /mt", shown="none")
     forwarded_allow_ips: str = setting(
         "127.0.0.1,::1",

@@ -38,14 +38,17 @@ from server.api.openai import chat
 from server.api.openai.route import OPENAI
 from server.api.operations import docs, health
 from server.api.operations import web_page as page
-from server.api.requests.errors import Dialect
+from server.api.requests.errors import ApiError, Dialect
 from server.api.requests.openapi import Application
 from server.api.requests.router_errors import answer_router_errors
 from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
 from server.api.transport.forwarded import ForwardedRequests, Proxies
+from server.api.transport.peer_requests import PeerRequests
 from server.engine.worker import STOP_SECONDS
 from server.keys.ring import KeyRing
+from server.keys.shared_traffic import new_traffic
 from server.runtime.dedicated_thread import in_dedicated_thread
+from server.runtime.processes.worker_process import WorkerProcess
 from server.runtime.trim_heap import collect
 from server.settings import Settings, SettingsError
 from server.stores.interface import StoreError
@@ -89,14 +92,15 @@ DIALECTS: dict[str, Dialect] = {"/v2/": DEEPL, "/v3/": DEEPL, "/v1/chat/": OPENA
 """Beginnings of paths -> the form of errors for those that are no route."""
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """The server as an ASGI application. At its start models are loaded in the background; /readyz answers whether they
-    are ready, or why not. `app.state.server` is the ServerState. Raises SettingsError."""
+def create_app(settings: Settings, process: WorkerProcess | None = None) -> FastAPI:
+    """The server as an ASGI application; of one `process` of it, if it has several. At its start models are loaded in
+    the background; /readyz answers whether they are ready, or why not. `app.state.server` is the ServerState. Raises
+    SettingsError."""
     try:
         proxies = Proxies(settings.root_path, settings.forwarded_allow_ips)
     except ValueError as error:
         raise SettingsError(f"root_path, forwarded_allow_ips: {error}") from None
-    state = ServerState(settings, Metrics(), KeyRing.load(settings.api_keys))
+    state = ServerState(settings, Metrics(), _keys(settings, process), process=process)
     app = Application(
         error_models={route.dialect.model for route in _routes(ApiRoute) if route.include_in_schema},
         title="RingMT",
@@ -113,6 +117,8 @@ def create_app(settings: Settings) -> FastAPI:
     logs_access = settings.access_log == "on"
     app.add_middleware(RequestMiddleware, state=state, logs_access=logs_access, dialects=DIALECTS)
     app.add_middleware(CorsForPaths, starts=(*libretranslate.PATHS, *adapters.FOR_BROWSERS))
+    if state.group is not None:
+        app.add_middleware(PeerRequests, peers=state.group.peers)
     app.add_middleware(ForwardedRequests, proxies=proxies)
     for router in ROUTERS:
         # FastAPI's include_router would build all routes a second time, in the first request.
@@ -123,6 +129,12 @@ def create_app(settings: Settings) -> FastAPI:
         statuses = (route.status_code or 200, *(int(status) for status in route.responses), CLIENT_GONE)
         state.metrics.start_endpoint(route.path, dict.fromkeys(statuses))
     return app
+
+
+def _keys(settings: Settings, process: WorkerProcess | None) -> KeyRing:
+    if process is None:
+        return KeyRing.load(settings.api_keys)
+    return KeyRing.load(settings.api_keys, new_traffic(process.rows, process.slot))
 
 
 def _check_access(app: FastAPI) -> None:
@@ -150,12 +162,20 @@ async def _lifespan(state: ServerState) -> AsyncIterator[None]:
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, loading)
         await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
         await at_most(state.drain_seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_dedicated_thread(state.stop))
+        if state.group is not None:
+            state.group.close()
         for watch in watching:
             watch.cancel()
 
 
 async def _start(state: ServerState) -> None:
     await in_dedicated_thread(_load, state)
+    if state.failure is None:
+        try:
+            await state.join()
+        except ApiError as error:
+            state.failure = f"a model that other processes serve cannot be loaded: {error.message}"
+            logger.error("%s", state.failure)
     if state.is_loaded and not state.is_draining:
         state.start_jobs()
 

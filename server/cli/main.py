@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
 
 from server.cli.command import ENTRY_POINT_GROUP, Command
+from server.cli.process_shape import blas_threads
 from server.settings import nearest
 from server.telemetry.metrics import package_version
 
@@ -74,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[0] in ("-V", "--version"):
         print(f"ringmt {package_version()}")
         return 0
+    if words[0] == "serve":
+        os.environ.update(blas_threads(words[1:], os.environ))
     try:
         command = load_command(words[0])
         parser = Parser(f"ringmt {words[0]}", command.help)

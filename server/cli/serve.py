@@ -1,11 +1,13 @@
-"""`ringmt serve`: one process, every setting a flag or a RINGMT_ variable."""
+"""`ringmt serve`: one process or several, every setting a flag or a RINGMT_ variable."""
 
 import argparse
 import ipaddress
 import logging
-import socket
+import logging.config
+import signal
 import sys
-from types import FrameType
+from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,7 +18,16 @@ from server.api.transport.connection_limits import Connections
 from server.api.transport.protocol import PromptProtocol
 from server.artifact.discovery import find_models
 from server.cli.command import add_setting_flags, settings_of
-from server.runtime.forced_exit import ForcedExit
+from server.cli.draining_server import STOP_SECONDS, DrainingServer
+from server.cli.process_shape import described, divided, num_processes
+from server.cli.worker_server import WorkerServer
+from server.keys.ring import KeyRing
+from server.keys.shared_traffic import COMMON_WORDS, OWN_WORDS, forget_work
+from server.runtime.processes.board import Board
+from server.runtime.processes.listening import listen
+from server.runtime.processes.shared_rows import SharedRows
+from server.runtime.processes.supervisor import Forked, Supervisor
+from server.runtime.processes.worker_process import WorkerProcess, shared_folder
 from server.runtime.trim_heap import FullCollections
 from server.settings import SETTINGS, Settings
 from server.telemetry.logs import log_config
@@ -28,81 +39,13 @@ KEEP_ALIVE_SECONDS = 75
 seconds) and than proxies keep connections (nginx: 60), because a request on a connection that is being closed is
 lost."""
 
+BACKLOG = 2048
+"""Connections that wait until they are accepted, as many as uvicorn lets wait."""
 OTHER_FILES = 512
 """Open files other than connections: graphs, stores and logs."""
-STOP_SECONDS = 5.0
-"""Seconds after drain_timeout in which the process must exit: aborted requests are answered, engines and stores
-closed."""
-
-ANY_IPV6 = "::"
-"""Every interface, over IPv6 and over IPv4 as well."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which a Python thread yields to another. A decoding thread needs the interpreter for some microseconds
 in every step; with Python's default of 5 ms it waits while whole requests are parsed (4% of the throughput)."""
-
-
-class DrainingServer(uvicorn.Server):
-    """Drains at the first signal: new requests are rejected, /readyz reports it, and requests in flight finish within
-    drain_timeout. Stops at once at a second signal, and exits when the models cannot be loaded."""
-
-    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
-        super().__init__(config)
-        self._state = state
-        self.num_aborted = 0
-        """Requests that were still in flight at the stop."""
-        self.forced_exit = ForcedExit(self._ends_at, self._status)
-        """Started by ServeCommand, because it ends the process."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        if sockets is not None or self.config.host != ANY_IPV6 or not socket.has_dualstack_ipv6():
-            await super().startup(sockets)
-            return
-        try:  # asyncio's own socket for :: takes no connections over IPv4
-            address = (ANY_IPV6, self.config.port)
-            listening = socket.create_server(
-                address, family=socket.AF_INET6, backlog=self.config.backlog, dualstack_ipv6=True
-            )
-        except OSError as error:
-            logger.error("%s", error)
-            raise SystemExit(1) from None
-        await super().startup([listening])
-        self._log_started_message([listening])
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            await super().serve(sockets)
-        finally:
-            self.forced_exit.server_stopped()
-
-    def is_idle(self) -> bool:
-        """Whether the server has started, and no requests and no sentences (of documents, for example) are in
-        flight."""
-        return self._state.is_loaded and not (self.server_state.tasks or self._state.num_sentences)
-
-    def _ends_at(self) -> float | None:
-        drained_at = self._state.drained_at
-        return None if drained_at is None else drained_at + STOP_SECONDS
-
-    def _status(self, has_stopped: bool) -> int:
-        return int(not has_stopped or self._state.failure is not None or bool(self.num_aborted))
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._state.is_draining:
-            self._state.hurry()
-            self.force_exit = True
-        else:
-            self._state.drain()
-
-    async def on_tick(self, counter: int) -> bool:
-        if self._state.failure is not None:
-            return True
-        if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
-            self.num_aborted = len(self.server_state.tasks)
-            if self.num_aborted:
-                await self._state.give_up()
-            self.config.timeout_graceful_shutdown = 1  # seconds to answer these requests
-            return True
-        return await super().on_tick(counter)
 
 
 class ServeCommand:
@@ -119,29 +62,71 @@ class ServeCommand:
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, SETTINGS)
         find_models(settings.models)  # a wrong path or a duplicate name fails before the port is bound
-        sys.setswitchinterval(SWITCH_INTERVAL)
-        app = create_app(settings)
-        state: ServerState = app.state.server
-        server = DrainingServer(config_of(settings, app), state)
-        if not state.keys.is_required and not is_loopback(settings.host):
-            logger.warning(
-                "listening on %s without API keys: every client that reaches this port has full access; "
-                "--api-keys closes it (`ringmt key NAME` makes a key)",
-                settings.host,
-            )
-        allow_open_files(settings.max_connections + OTHER_FILES)
-        logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
-        server.forced_exit.start()
-        FullCollections(server.is_idle).start()
-        server.run()
-        if state.failure is not None:
+        count = num_processes(settings)
+        return _serve(settings) if count == 1 else _serve_in_processes(settings, count)
+
+
+def _serve(settings: Settings, process: WorkerProcess | None = None) -> int:
+    """Serve until a signal; returns the exit status. `process`: this one, of a server with several."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    app = create_app(settings, process)
+    state: ServerState = app.state.server
+    config = config_of(settings, app)
+    server = DrainingServer(config, state) if process is None else WorkerServer(config, state, process)
+    if process is None:
+        _warn_of_open_port(settings, state.keys)
+    allow_open_files(settings.max_connections + OTHER_FILES)
+    logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
+    server.forced_exit.start()
+    FullCollections(server.is_idle).start()
+    server.run()
+    if state.failure is not None:
+        if process is None:
             print(f"ringmt: {state.failure}", file=sys.stderr)
-            return 1
-        if server.num_aborted:
-            logger.warning("stopped; requests in flight that were given up: %d", server.num_aborted)
-            return 1
-        logger.info("stopped; all that was in flight was answered")
-        return 0
+        else:
+            process.why_not_started.write_text(state.failure)
+        return 1
+    if server.num_aborted:
+        logger.warning("stopped; requests in flight that were given up: %d", server.num_aborted)
+        return 1
+    logger.info("stopped; all that was in flight was answered")
+    return 0
+
+
+def _serve_in_processes(settings: Settings, count: int) -> int:
+    """As `_serve`, with several processes."""
+    logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
+    share = divided(settings, count)
+    _warn_of_open_port(settings, KeyRing.load(settings.api_keys))  # wrong keys fail here, and not in every process
+    board, rows = Board(count), SharedRows(count, COMMON_WORDS, OWN_WORDS)
+    listening = listen(settings.host, settings.port, BACKLOG)
+    allow_open_files(settings.max_connections + OTHER_FILES)
+    host, port = listening[0].getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    logger.info("listening on http://%s:%d", shown, port)
+    logger.info("%s", described(share, count))
+    with shared_folder() as folder:
+        lock = folder / "rows.lock"
+        rows.open(lock)
+        longest = settings.drain_timeout + STOP_SECONDS + STOP_SECONDS
+        outcome = Supervisor(listening, board, longest, lambda slot: forget_work(rows, slot)).run()
+        if isinstance(outcome, Forked):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's
+            rows.open(lock)
+            return _serve(share, WorkerProcess(outcome.slot, board, outcome.passage, rows, folder))
+        reason = WorkerProcess.reason_in(folder)
+        if outcome.status and reason is not None:
+            print(f"ringmt: {reason}", file=sys.stderr)
+        return outcome.status
+
+
+def _warn_of_open_port(settings: Settings, keys: KeyRing) -> None:
+    if not keys.is_required and not is_loopback(settings.host):
+        logger.warning(
+            "listening on %s without API keys: every client that reaches this port has full access; "
+            "--api-keys closes it (`ringmt key NAME` makes a key)",
+            settings.host,
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -171,7 +156,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         app,
         host=settings.host,
         port=settings.port,
-        http=PromptProtocol.within(Connections(settings.max_connections, state.metrics)),
+        http=PromptProtocol.within(Connections(settings.max_connections, state.metrics, _counter(state.process))),
         ws="none",  # no route uses WebSocket; by default uvicorn does, if a library for it is installed
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's access log has query strings and no request ids
@@ -180,6 +165,11 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(settings.drain_timeout)),
     )
+
+
+def _counter(process: WorkerProcess | None) -> Callable[[int], None]:
+    """Where the number of open connections is published."""
+    return (lambda number: None) if process is None else partial(process.board.set_connections, process.slot)
 
 
 SERVE = ServeCommand()

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from server.keys.record import KeyLimits, KeyRecord, Scope
 
@@ -19,6 +19,21 @@ class LimitReached(Exception):
     def __init__(self, message: str, seconds: float) -> None:
         super().__init__(message)
         self.seconds = max(1, math.ceil(seconds))
+
+
+class CountedTraffic(Protocol):
+    """The requests of one name, in one process or in all processes of a server."""
+
+    @property
+    def in_work(self) -> int: ...
+
+    def enter(self, limits: KeyLimits, is_work: bool) -> None:
+        """Count a request; one that `is_work` counts until `release`. Raises LimitReached, then nothing is counted."""
+        ...
+
+    def release(self) -> None:
+        """End a request that counts as work."""
+        ...
 
 
 @dataclass
@@ -35,26 +50,43 @@ class Traffic:
 
     def enter(self, limits: KeyLimits, is_work: bool) -> None:
         """Count a request; one that `is_work` counts until `release`. Raises LimitReached, then nothing is counted."""
-        if is_work and limits.concurrency is not None and self.in_work >= limits.concurrency:
-            raise LimitReached(f"this key has {self.in_work} requests in work already, the most that it may have", 1)
+        if is_work:
+            check_concurrency(limits, self.in_work)
         if limits.rate is not None:
             now = self.clock()
-            self._tokens = min(max(1.0, 2 * limits.rate), self._tokens + limits.rate * (now - self._filled))
-            self._filled = now
-            if self._tokens < 1:
-                raise LimitReached(
-                    f"this key may send {limits.rate:g} requests a second", (1 - self._tokens) / limits.rate
-                )
+            self._tokens, self._filled = filled(self._tokens, limits.rate, now - self._filled), now
+            check_rate(limits.rate, self._tokens)
             self._tokens -= 1
         if is_work:
             self.in_work += 1
+
+    def release(self) -> None:
+        """End a request that counts as work."""
+        self.in_work -= 1
+
+
+def check_concurrency(limits: KeyLimits, in_work: int) -> None:
+    """Raises LimitReached where a key has `in_work` requests in work and may have no more."""
+    if limits.concurrency is not None and in_work >= limits.concurrency:
+        raise LimitReached(f"this key has {in_work} requests in work already, the most that it may have", 1)
+
+
+def filled(tokens: float, rate: float, seconds: float) -> float:
+    """The tokens of a bucket after more seconds, at `rate` a second; a full one has those of two seconds."""
+    return min(max(1.0, 2 * rate), tokens + rate * seconds)
+
+
+def check_rate(rate: float, tokens: float) -> None:
+    """Raises LimitReached where a bucket has no token for a request."""
+    if tokens < 1:
+        raise LimitReached(f"this key may send {rate:g} requests a second", (1 - tokens) / rate)
 
 
 @dataclass(frozen=True)
 class Key:
     record: KeyRecord
     origin: Origin = "settings"
-    traffic: Traffic = field(default_factory=Traffic)
+    traffic: CountedTraffic = field(default_factory=Traffic)
 
     @property
     def name(self) -> str:
@@ -96,7 +128,7 @@ class Key:
 
     def release(self) -> None:
         """End a request that counts as work."""
-        self.traffic.in_work -= 1
+        self.traffic.release()
 
 
 def owner_of(key: Key | None) -> str:

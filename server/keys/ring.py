@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.keys.key import Key, Origin, Traffic
+from server.keys.key import CountedTraffic, Key, Origin, Traffic
 from server.keys.lines import read_keys
 from server.keys.record import KeyRecord, Secret, hash_of
 from server.settings import KEYS_IN_STORE, SettingsError
@@ -43,25 +43,28 @@ class KeyRing:
         is_required: bool = False,
         file: Path | None = None,
         clock: Callable[[], float] = time.time,
+        new_traffic: Callable[[str], CountedTraffic] = lambda name: Traffic(),
     ) -> None:
+        """`new_traffic`: counts the requests of a name."""
         self.is_required, self.file = is_required, file
-        self._clock = clock
+        self._clock, self._new_traffic = clock, new_traffic
         self._records: dict[Origin, tuple[KeyRecord, ...]] = {}
-        self._traffic: dict[str, Traffic] = {}
+        self._traffic: dict[str, CountedTraffic] = {}
         self._listed = _Listed()
         self.replace(origin, records)
 
     @classmethod
-    def load(cls, setting: str) -> "KeyRing":
+    def load(cls, setting: str, new_traffic: Callable[[str], CountedTraffic] = lambda name: Traffic()) -> "KeyRing":
         """`setting`: the path of a file of keys, the lines of such a file, or "store". Raises SettingsError."""
         if not setting:
             return cls()
         if setting == KEYS_IN_STORE:
-            return cls(is_required=True)
+            return cls(is_required=True, new_traffic=new_traffic)
         if "sha256:" in setting:
-            return cls(read_keys(re.split(r"[;\n]", setting), "api_keys"), is_required=True)
+            records = read_keys(re.split(r"[;\n]", setting), "api_keys")
+            return cls(records, is_required=True, new_traffic=new_traffic)
         file = Path(setting)
-        return cls(read_key_file(file), "file", is_required=True, file=file)
+        return cls(read_key_file(file), "file", is_required=True, file=file, new_traffic=new_traffic)
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -77,7 +80,9 @@ class KeyRing:
             for record in self._records.get(place, ()):
                 if record.name in keys:
                     continue
-                traffic = self._traffic.setdefault(record.name, Traffic())
+                if record.name not in self._traffic:
+                    self._traffic[record.name] = self._new_traffic(record.name)
+                traffic = self._traffic[record.name]
                 key = keys[record.name] = Key(record, place, traffic)
                 for secret in record.secrets:
                     start = secret.hash[:INDEXED]

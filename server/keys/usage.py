@@ -3,19 +3,22 @@
 A request counts in memory; a thread adds what was counted to the store and reads what other servers have added, every
 second (see server.keys.key_thread). One server alone never exceeds a quota. Of several, each knows what the others
 accepted until a second ago (longer while the store is away), so together they exceed a quota by what the others accept
-in that time, and never by more than what was left, times the number of other servers.
+in that time, and never by more than what was left, times the number of other servers. Processes of one server share
+what they count, and are as one.
 """
 
+import contextlib
 import threading
 import time
 import uuid
 from calendar import timegm
 from collections import Counter as Counting
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from server.keys.record import KeyLimits
 from server.stores.usage import Counter, UsageStore
@@ -74,11 +77,39 @@ class Charge:
     is_refunded: bool = False
 
 
+class OtherProcesses(Protocol):
+    """What the other processes of this server count; see server.keys.shared_usage."""
+
+    def counting(self) -> AbstractContextManager[None]:
+        """No process counts meanwhile, but the caller."""
+        ...
+
+    def add(self, counter: Counter, num_chars: int) -> None:
+        """This process counted characters, or took some back. Within `counting`."""
+        ...
+
+    def counted(self, counter: Counter) -> int:
+        """Characters that others counted since this process has read the store. Within `counting`."""
+        ...
+
+    def syncing(self) -> AbstractContextManager[None]:
+        """No other process adds to the store or reads it. May take as long as others need for that."""
+        ...
+
+    def stored(self, counts: Mapping[Counter, int]) -> None:
+        """The store has these characters that this process counted. Within `syncing` and `counting`."""
+        ...
+
+    def read(self) -> None:
+        """This process has read the store. Within `syncing` and `counting`."""
+        ...
+
+
 class CharacterUsage:
     """Counts characters. Safe to use from several threads; `sync` from one. `clock` gives seconds since 1970."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.time, others: OtherProcesses | None = None) -> None:
+        self._clock, self._others = clock, others
         self._lock = threading.Lock()
         self._stored: Mapping[Counter, int] = {}
         """What the store had, when it was read last."""
@@ -97,27 +128,27 @@ class CharacterUsage:
         now = self._clock()
         periods = Periods.at(now)
         counters = Counter(owner, periods.day), Counter(owner, periods.month)
-        with self._lock:
+        with self._counting():
             for place, limit in ((1, limits.chars_per_month), (0, limits.chars_per_day)):
                 if limit is not None and num_chars and self._used(counters[place]) + num_chars > limit:
                     message = _message(self._used(counters[place]), limit, ("day", "month")[place], num_chars)
                     raise QuotaReached(message, max(1, round(periods.ends[place] - now)))
             for counter in counters:
-                self._pending[counter] = self._pending.get(counter, 0) + num_chars
+                self._count(counter, num_chars)
         return Charge(counters, num_chars)
 
     def refund(self, charge: Charge) -> None:
         """Take back a charge, whose request was not answered. Idempotent."""
-        with self._lock:
+        with self._counting():
             if not charge.is_refunded:
                 charge.is_refunded = True
                 for counter in charge.counters:
-                    self._pending[counter] -= charge.num_chars
+                    self._count(counter, -charge.num_chars)
 
     def used(self, owner: str) -> Used:
         """What an owner has used, as far as it is known here."""
         periods = self.periods
-        with self._lock:
+        with self._counting():
             return Used(*(max(0, self._used(Counter(owner, period))) for period in periods))
 
     @property
@@ -131,27 +162,47 @@ class CharacterUsage:
         """The present day and month."""
         return Periods.at(self._clock())
 
+    @contextlib.contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Nobody else changes what is counted; also no other process."""
+        with self._lock, nullcontext() if self._others is None else self._others.counting():
+            yield
+
+    def _count(self, counter: Counter, num_chars: int) -> None:
+        self._pending[counter] = self._pending.get(counter, 0) + num_chars
+        if self._others is not None:
+            self._others.add(counter, num_chars)
+
     def _used(self, counter: Counter) -> int:
-        return self._stored.get(counter, 0) + self._sending.get(counter, 0) + self._pending.get(counter, 0)
+        here = self._stored.get(counter, 0) + self._sending.get(counter, 0) + self._pending.get(counter, 0)
+        return here if self._others is None else here + self._others.counted(counter)
 
     def sync(self, store: UsageStore) -> None:
         """Add to the store what was counted, and read what it has. Raises StoreError: then nothing is lost, and the
         next call sends it again."""
+        with nullcontext() if self._others is None else self._others.syncing():
+            self._sync(store)
+
+    def _sync(self, store: UsageStore) -> None:
         with self._lock:
             if not self._sending:
                 self._pending, self._sending = Counting(), self._pending
                 self._batch += 1
         if any(self._sending.values()):
             store.add(self._writer, self._batch, {counter: n for counter, n in self._sending.items() if n})
-        with self._lock:  # if the store cannot be read now, they count as stored all the same
+        with self._counting():  # if the store cannot be read now, they count as stored all the same
+            if self._others is not None:
+                self._others.stored(self._sending)
             self._stored = Counting(self._stored)
             self._stored.update(self._sending)
             self._sending = Counting()
         periods, version = self.periods, store.version()
         if (periods, version) != self._read:
             stored = store.read(periods)
-            with self._lock:
+            with self._counting():
                 self._stored = stored
+                if self._others is not None:
+                    self._others.read()
             self._read = periods, version
         if self._forgotten != periods.day:
             store.forget(*_oldest(self._clock()))

@@ -1,6 +1,5 @@
 """LibreTranslate's API at the root: its clients work with this server unchanged."""
 
-import secrets
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Annotated, TypeVar
@@ -206,7 +205,7 @@ async def translate_file(
         check_not_foreign(detected, "source")
         is_translated = detected.language != languages.target
         name = translated_name(parsed.name, languages.target) if is_translated else parsed.name
-        file_id = f"{secrets.token_urlsafe(18)}.{shortened(name)}"
+        file_id = jobs.files.new_link(shortened(name))
         link = LibreFile(translatedFileUrl=str(request.url_for("download_file", name=quoted(file_id))))
         if not is_translated:
             jobs.files.keep(reservation, FinishedFile(data, parsed.name, parsed.media_type), file_id)

@@ -73,7 +73,7 @@ async def add(body: NewKey, admitted: Admitted) -> Response:
         await in_store_thread(keys.add, record)
     except (NameTaken, KeysFull) as error:
         raise ApiError("conflict", str(error), "name") from None
-    await in_store_thread(admitted.state.read_stored_keys)
+    await admitted.state.follow_stored_keys()
     return _with_secret(record, secret, 201)
 
 
@@ -149,7 +149,7 @@ async def _edited(name: str, admitted: AdmittedRequest, edit: Callable[[StoreKey
         result = await in_store_thread(edit, keys)
     except NoSuchKey as error:
         raise ApiError("not_found", str(error)) from None
-    await in_store_thread(admitted.state.read_stored_keys)
+    await admitted.state.follow_stored_keys()
     return result
 
 

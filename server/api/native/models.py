@@ -66,7 +66,7 @@ async def load(
         str | None, Query(description="Where it is in the models folder, if several there have the name.")
     ] = None,
 ) -> Model:
-    translator, is_new = await admitted.state.translators.load(name, folder)
+    translator, is_new = await admitted.state.load_model(name, folder)
     response.status_code = 201 if is_new else 200
     return _model(translator)
 
@@ -78,7 +78,7 @@ async def load(
     responses=documented(*ADMISSION, "not_found", "conflict", meanings={"not_found": "No such model is served."}),
 )
 async def unload(name: str, admitted: Admitted) -> Response:
-    await admitted.state.translators.unload(name)
+    await admitted.state.unload_model(name)
     return Response(status_code=204)
 
 

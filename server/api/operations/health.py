@@ -43,7 +43,8 @@ async def metrics(request: Request) -> Response:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STORE_SECONDS):
             await in_store_thread(state.count_documents)
-    return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+    exposed = state.metrics.exposition() if state.group is None else await state.group.exposition()
+    return Response(exposed, media_type=CONTENT_TYPE_LATEST)
 
 
 def _status(reason: str | None) -> Status:

@@ -12,6 +12,7 @@ from server.api.requests.errors import ApiError
 from server.api.serving.file_progress import FileProgress
 from server.scheduling.shared_budget import SharedBudget
 
+ID_BYTES = 16
 RETRY_AFTER = {"Retry-After": "5"}
 UNKNOWN = "it never existed, was fetched or replaced by newer ones of its owner, or its time is over"
 
@@ -37,7 +38,7 @@ class FileReservation:
     files: "FinishedFiles"
     owner: str
     num_bytes: int
-    id: str = field(default_factory=lambda: secrets.token_hex(16).upper())
+    id: str
     key: str | None = field(default_factory=lambda: secrets.token_hex(32).upper())
     """Needed with the id to fetch the file; None: the id is enough."""
     is_kept: bool = False
@@ -63,7 +64,9 @@ class FinishedFiles:
     for `seconds`, or until it is the oldest finished file of its owner and the owner's next file does not fit
     otherwise. A file is never removed for another owner's. Use it from one event loop."""
 
-    def __init__(self, max_files: int, max_bytes: int, seconds: float) -> None:
+    def __init__(self, max_files: int, max_bytes: int, seconds: float, id_start: str = "") -> None:
+        """`id_start`: how ids begin, two digits for one byte."""
+        self._id_start = id_start
         self._number, self._bytes, self._seconds = SharedBudget(max_files), SharedBudget(max_bytes), seconds
         self._reservations: dict[str, FileReservation] = {}
         """By id; finished files in the order in which they were finished."""
@@ -92,7 +95,8 @@ class FinishedFiles:
             raise ApiError("overloaded", "too many files are being translated; try again later", None, RETRY_AFTER)
         while not self._fits(owner, 1, num_bytes):
             self.remove(finished.popleft())
-        reservation = FileReservation(self, owner, num_bytes)
+        file_id = self._id_start + secrets.token_hex(ID_BYTES - len(self._id_start) // 2).upper()
+        reservation = FileReservation(self, owner, num_bytes, file_id)
         self._reservations[reservation.id] = reservation
         self._number.acquire(owner, 1)
         self._bytes.acquire(owner, num_bytes)
@@ -143,6 +147,10 @@ class FinishedFiles:
         if isinstance(reservation.outcome, ApiError):
             raise reservation.outcome
         return reservation.outcome
+
+    def new_link(self, name: str) -> str:
+        """What a file of that name can be fetched under without a key; nobody can guess it."""
+        return f"{self._id_start}{secrets.token_urlsafe(18)}.{name}"
 
     def link(self, reservation: FileReservation, file_id: str) -> None:
         """Let the file be fetched under `file_id` without a key, as soon as it is translated."""

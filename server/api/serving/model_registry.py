@@ -5,7 +5,7 @@ import contextlib
 import logging
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +49,8 @@ class ModelRegistry(Mapping[str, Translator]):
         self.routes = RoutingTable({}, self._allows_pivot)
         """Replaced whenever a model is loaded, unloaded, fails or recovers."""
         self.on_demand = ModelsOnDemand(self.values, settings.max_model_memory or None)
+        self.start_with: Collection[Path] | None = None
+        """Folders of the artifacts that `load_all` loads; None: all that the settings name."""
         self._change_lock = asyncio.Lock()
         self._changes: set[asyncio.Task[object]] = set()
         self._retiring: set[threading.Thread] = set()
@@ -69,7 +71,7 @@ class ModelRegistry(Mapping[str, Translator]):
         when the server stops: then `seconds_left` returns how long to wait for
         models that are being loaded (None as long as the server does not stop); those that take longer are stopped when
         they are loaded. Raises ArtifactError, VocabularyError."""
-        folders = find_models(self._settings.models).values()
+        folders = find_models(self._settings.models).values() if self.start_with is None else self.start_with
         if self._loads_on_demand(len(folders)):
             self._add_all(Translator.unloaded(folder, self._settings.engine, self._metrics) for folder in folders)
             return
@@ -102,9 +104,13 @@ class ModelRegistry(Mapping[str, Translator]):
         changed: 404 for an unknown artifact, 422 for one that cannot be served."""
         return await self._serialize(self._replace(name, place))
 
-    async def unload(self, name: str) -> None:
-        """Unload a model. Raises ApiError: 404, and 409 for the only one."""
-        await self._serialize(self._remove(name))
+    async def load_folder(self, name: str, folder: Path) -> None:
+        """Load the artifact in a folder, in place of the model of its name. Raises ApiError."""
+        await self._serialize(self._put(name, folder))
+
+    async def unload(self, name: str, may_be_last: bool = False) -> None:
+        """Unload a model. Raises ApiError: 404, and 409 for the only one, unless it `may_be_last`."""
+        await self._serialize(self._remove(name, may_be_last))
 
     async def finish(self) -> None:
         """Wait for changes in progress; call it in their event loop."""
@@ -140,12 +146,17 @@ class ModelRegistry(Mapping[str, Translator]):
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
         try:
             folder = await asyncio.to_thread(self._find, name, place)
+        except (ValueError, OSError) as error:
+            raise _refused(name, error) from error
+        return await self._put(name, folder)
+
+    async def _put(self, name: str, folder: Path) -> tuple[Translator, bool]:
+        try:
             translator = await asyncio.to_thread(Translator.unloaded, folder, self._settings.engine, self._metrics)
             with self._restored_metrics():
                 await self.on_demand.open(translator)
         except (ValueError, OSError) as error:
-            logger.warning("model '%s' was not loaded: %s", name, error)
-            raise ApiError("invalid_value", str(error), "name") from error
+            raise _refused(name, error) from error
         is_new = translator.name not in self._by_name
         replaced = [] if is_new else [self._by_name[translator.name]]
         self._add(translator)
@@ -154,10 +165,10 @@ class ModelRegistry(Mapping[str, Translator]):
         logger.info("model '%s' was loaded from %s", translator.name, translator.artifact.folder)
         return translator, is_new
 
-    async def _remove(self, name: str) -> None:
+    async def _remove(self, name: str, may_be_last: bool) -> None:
         if name not in self._by_name:
             raise ApiError("not_found", f"no model '{name}' is served: {nearest(name, self._by_name)}")
-        if len(self._by_name) == 1:
+        if len(self._by_name) == 1 and not may_be_last:
             raise ApiError("conflict", f"'{name}' is the only model that is served; load another one first")
         unloaded = [self._by_name[name]]
         self._by_name = {served: model for served, model in self._by_name.items() if served != name}
@@ -281,6 +292,11 @@ class ModelRegistry(Mapping[str, Translator]):
             gone.wait(HELD_SECONDS)
             collect()
         trim_heap()
+
+
+def _refused(name: str, error: Exception) -> ApiError:
+    logger.warning("model '%s' was not loaded: %s", name, error)
+    return ApiError("invalid_value", str(error), "name")
 
 
 def _has_failed(load: "Future[Translator]") -> bool:

@@ -12,6 +12,7 @@ from server.api.requests.errors import ApiError
 from server.api.serving.file_jobs import FileJobs
 from server.api.serving.finished_files import FinishedFiles
 from server.api.serving.model_registry import ModelRegistry
+from server.api.serving.process_group import ProcessGroup
 from server.api.serving.routing import RoutingTable
 from server.api.serving.supervisor import Supervisor
 from server.documents.expiry import INTERVAL_SECONDS, ExpiryThread
@@ -27,16 +28,20 @@ from server.glossaries.service import GlossaryService
 from server.keys.editing import StoreKeys
 from server.keys.key_thread import KeyThread
 from server.keys.ring import KeyRing
+from server.keys.shared_traffic import SharedUsage
 from server.keys.usage import CharacterUsage
 from server.runtime.loop_lag import LoopLag
+from server.runtime.processes.worker_process import WorkerProcess
 from server.settings import Settings
 from server.stores.glossaries import GlossaryLimits
 from server.stores.interface import StoreError
 from server.stores.limits import DocumentLimits
 from server.stores.open_store import open_store
+from server.stores.threads import in_store_thread
 from server.stores.translation_memories import MemoryLimits
 from server.telemetry.metrics import NO_MODEL, Metrics
 from server.telemetry.tracing import Tracing
+from server.translation.translator import Translator
 from server.translation_memory.service import TranslationMemoryService
 
 POLL_SECONDS = 0.1
@@ -62,6 +67,9 @@ class ServerState:
     is_loaded: bool = False
     is_draining: bool = False
     failure: str | None = None
+    process: WorkerProcess | None = None
+    """This process, if the server has several."""
+    group: ProcessGroup | None = field(init=False, default=None)
     loading: "asyncio.Task[None] | None" = None
     """Loads the models, from the application's start on."""
     _drain_until: float = 0.0
@@ -77,7 +85,7 @@ class ServerState:
     file_jobs: FileJobs = field(init=False)
     parsers: ParserPool = field(init=False)
     """Parses and writes the files of clients."""
-    usage: CharacterUsage = field(default_factory=CharacterUsage)
+    usage: CharacterUsage = field(init=False)
     """By owner, the characters of texts that were accepted."""
     _documents: DocumentService | None = None
     _glossaries: GlossaryService | None = None
@@ -87,7 +95,8 @@ class ServerState:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        files = FinishedFiles(settings.max_files, settings.max_files_bytes, settings.file_ttl)
+        id_start = "" if self.process is None else f"{self.process.slot:02X}"
+        files = FinishedFiles(settings.max_files, settings.max_files_bytes, settings.file_ttl, id_start)
         self.file_jobs = FileJobs(files, settings.file_timeout)
         self.metrics.files.labels(NO_MODEL).set_function(lambda: files.num_files)
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
@@ -103,13 +112,28 @@ class ServerState:
         self.translators = ModelRegistry(self.settings, self.metrics, lambda: self.why_closed is None)
         self.supervisor = Supervisor(self.translators, self.metrics, lambda: not self.is_draining)
         self.metrics.event_loop_lag_seconds.labels(NO_MODEL).set_function(lambda: self.loop_lag.longest)
+        if self.process is None:
+            self.usage = CharacterUsage()
+        else:
+            others = SharedUsage(self.process.rows, self.process.slot, self.process.folder / "usage.lock")
+            self.usage = CharacterUsage(others=others)
+            self.group = ProcessGroup(self.process, self.translators, self.metrics, self._follow_keys)
 
     def load(self) -> None:
         """Load and warm up every model and open the store, unless the server begins to drain. Raises ArtifactError,
         VocabularyError or StoreError."""
+        if self.group is not None:
+            self.group.models.begin()
         self.translators.load_all(lambda: self.drain_seconds_left if self.is_draining else None)
         if not self.is_draining:
             self._open_documents()
+            self.is_loaded = self.group is None
+
+    async def join(self) -> None:
+        """After `load`: be one of the processes of a server that has several. Raises ApiError if a model cannot be
+        loaded that the others have."""
+        if self.group is not None and not self.is_draining:
+            await self.group.join()
             self.is_loaded = True
 
     def _open_documents(self) -> None:
@@ -189,6 +213,26 @@ class ServerState:
         """Accept what has changed in the store at once. Blocks. Raises StoreError."""
         if self._key_thread is not None:
             self._key_thread.read_stored()
+
+    async def follow_stored_keys(self) -> None:
+        """Accept what this process has changed in the store at once, in all processes of the server. Raises
+        StoreError."""
+        await self._follow_keys()
+        if self.group is not None:
+            await self.group.tell_keys()
+
+    async def _follow_keys(self) -> None:
+        await in_store_thread(self.read_stored_keys)
+
+    async def load_model(self, name: str, place: str | None) -> tuple[Translator, bool]:
+        """As ModelRegistry.load, in all processes of the server."""
+        models = self.translators if self.group is None else self.group.models
+        return await models.load(name, place)
+
+    async def unload_model(self, name: str) -> None:
+        """As ModelRegistry.unload, in all processes of the server."""
+        models = self.translators if self.group is None else self.group.models
+        await models.unload(name)
 
     def count_documents(self) -> None:
         """Update the metric of stored documents. Blocks while the store counts."""

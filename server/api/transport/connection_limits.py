@@ -1,6 +1,7 @@
 """Limits on all connections together: open connections, and bytes of answers that clients have not read."""
 
 import time
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 from server.telemetry.metrics import NO_MODEL, Metrics
@@ -32,8 +33,9 @@ class Connections:
     """At most `most` connections, and `RESERVED` more for probes. For a new connection the connection that has been
     idle for longest is closed, as clients expect of idle connections."""
 
-    def __init__(self, most: int, metrics: Metrics) -> None:
-        self.most = most
+    def __init__(self, most: int, metrics: Metrics, on_change: Callable[[int], None] = lambda number: None) -> None:
+        """`on_change` is called with the number of open connections."""
+        self.most, self._on_change = most, on_change
         self.pipelined_bytes = 0
         self._open: dict[Connection, None] = {}
         self._idle: dict[Connection, None] = {}
@@ -54,6 +56,7 @@ class Connections:
     def add(self, connection: Connection) -> None:
         """Count a new connection; it, or an idle connection, may be closed at once."""
         self._open[connection] = None
+        self._on_change(len(self._open))
         if self.is_full:
             self._close_one()
         if len(self._open) > self.most + RESERVED:
@@ -83,6 +86,7 @@ class Connections:
         """Remove a closed connection. Idempotent."""
         for kept in (self._open, self._idle, self._unread):
             kept.pop(connection, None)
+        self._on_change(len(self._open))
 
     def is_busy(self, connection: Connection) -> None:
         """The connection has a request."""

@@ -1,0 +1,85 @@
+"""What makes the processes of a server one: what one of them is told or asked holds for all."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable
+
+from server.api.serving.model_registry import ModelRegistry
+from server.api.serving.shared_models import SharedModels
+from server.runtime.processes.peers import Peers
+from server.runtime.processes.worker_process import WorkerProcess
+from server.telemetry.merged_metrics import Snapshot, counts_of, decode, encode, exposition, merged, snapshot
+from server.telemetry.metrics import Metrics
+
+KEYS, METRICS = "keys", "metrics"
+METRICS_SECONDS = 2.0
+"""Seconds that another process has to say its metrics; then its counters are shown as they were seen last."""
+KEYS_SECONDS = 5.0
+
+
+class ProcessGroup:
+    """Use it from one event loop."""
+
+    def __init__(
+        self,
+        process: WorkerProcess,
+        models: ModelRegistry,
+        metrics: Metrics,
+        read_keys: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`read_keys`: accept what has changed in the store."""
+        self.process, self._metrics, self._read_keys = process, metrics, read_keys
+        self.peers = Peers(process.folder, process.slot, process.count)
+        self.models = SharedModels(models, self.peers)
+        self._before = counts_of(self._seen_last(process.slot))
+        """Of the workers before this one in its slot: counters never fall."""
+        self.peers.answers(KEYS, self._told_keys)
+        self.peers.answers(METRICS, self._asked_metrics)
+
+    async def join(self) -> None:
+        """Be one of the processes from now on, with the models that the others serve. Raises ApiError if one of them
+        cannot be loaded."""
+        await self.peers.open()
+        await self.models.follow()
+
+    def close(self) -> None:
+        """Answer the others no more; what was counted stays."""
+        self._own_metrics()
+        self.peers.close()
+
+    async def tell_keys(self) -> None:
+        """Let all other processes accept what has changed in the store."""
+        await self.peers.ask_all(KEYS, seconds=KEYS_SECONDS)
+
+    async def _told_keys(self, question: bytes) -> bytes:
+        await self._read_keys()
+        return b""
+
+    async def _asked_metrics(self, question: bytes) -> bytes:
+        return self._own_metrics()
+
+    async def exposition(self) -> bytes:
+        """The metrics of all processes, in Prometheus' text format."""
+        answers = await self.peers.ask_all(METRICS, seconds=METRICS_SECONDS)
+        return await asyncio.to_thread(self._exposition, self._own_metrics(), answers)
+
+    def _exposition(self, own: bytes, answers: dict[int, bytes]) -> bytes:
+        known = [decode(own), *map(decode, answers.values())]
+        ended = [counts_of(self._seen_last(slot)) for slot in self.peers.others if slot not in answers]
+        return exposition(merged([*known, *ended]))
+
+    def _own_metrics(self) -> bytes:
+        """Of this process and those before it in its slot. They are written before they are shown, so that they do not
+        fall when this process is killed."""
+        encoded = encode(merged([snapshot(self._metrics.registry), self._before]))
+        file = self.process.folder / f"{self.process.slot}.metrics"
+        temporary = file.with_suffix(".new")
+        temporary.write_bytes(encoded)
+        os.replace(temporary, file)
+        return encoded
+
+    def _seen_last(self, slot: int) -> Snapshot:
+        with contextlib.suppress(FileNotFoundError):
+            return decode((self.process.folder / f"{slot}.metrics").read_bytes())
+        return {}

@@ -1,0 +1,138 @@
+"""How the processes of a server reach each other: a Unix socket of each, in a folder that is theirs alone."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+logger = logging.getLogger("ringmt")
+
+MAX_FRAME = 2**26
+"""Bytes of one frame."""
+_LENGTH = 4
+
+
+class PeerGone(Exception):
+    """The process has ended, or does not answer."""
+
+
+class Link:
+    """A connection of two processes, over which frames of bytes go."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def read(self) -> bytes | None:
+        """The next frame; None at the end."""
+        try:
+            length = int.from_bytes(await self._reader.readexactly(_LENGTH), "big")
+            if length > MAX_FRAME:
+                raise PeerGone(f"a frame of {length} bytes")
+            return await self._reader.readexactly(length)
+        except (asyncio.IncompleteReadError, OSError):
+            return None
+
+    async def write(self, frame: bytes) -> None:
+        """Raises PeerGone."""
+        try:
+            self._writer.write(len(frame).to_bytes(_LENGTH, "big") + frame)
+            await self._writer.drain()
+        except OSError as error:
+            raise PeerGone(str(error)) from None
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+Handler = Callable[[Link], Awaitable[None]]
+
+
+class Peers:
+    """The other processes, and what this one does for them: `handlers` by subject. Use it from one event loop."""
+
+    def __init__(self, folder: Path, slot: int, count: int) -> None:
+        self.folder, self.slot, self.count = folder, slot, count
+        self.handlers: dict[str, Handler] = {}
+        self._server: asyncio.Server | None = None
+        self._links: set[asyncio.Task[None]] = set()
+
+    @property
+    def others(self) -> list[int]:
+        return [slot for slot in range(self.count) if slot != self.slot]
+
+    async def open(self) -> None:
+        """Answer other processes from now on."""
+        path = self._path(self.slot)
+        path.unlink(missing_ok=True)  # of the worker before in this slot
+        self._server = await asyncio.start_unix_server(self._answer, path)
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for link in self._links:
+            link.cancel()
+
+    def answers(self, subject: str, answer: Callable[[bytes], Awaitable[bytes]]) -> None:
+        """Answer every question about a subject with one frame."""
+
+        async def handle(link: Link) -> None:
+            question = await link.read()
+            if question is not None:
+                await link.write(await answer(question))
+
+        self.handlers[subject] = handle
+
+    @contextlib.asynccontextmanager
+    async def link(self, slot: int, subject: str) -> AsyncIterator[Link]:
+        """A connection to the handler of a subject in another process. Raises PeerGone."""
+        try:
+            reader, writer = await asyncio.open_unix_connection(self._path(slot))
+        except OSError as error:
+            raise PeerGone(f"process {slot} does not answer: {error}") from None
+        link = Link(reader, writer)
+        try:
+            await link.write(subject.encode())
+            yield link
+        finally:
+            link.close()
+
+    async def ask(self, slot: int, subject: str, question: bytes = b"") -> bytes:
+        """Raises PeerGone."""
+        async with self.link(slot, subject) as link:
+            await link.write(question)
+            answer = await link.read()
+        if answer is None:
+            raise PeerGone(f"process {slot} ended before its answer")
+        return answer
+
+    async def ask_all(self, subject: str, question: bytes = b"", seconds: float = 30.0) -> dict[int, bytes]:
+        """The answers of all other processes that give one in time, by slot."""
+        found = await asyncio.gather(*(self._ask_within(slot, subject, question, seconds) for slot in self.others))
+        return {slot: answer for slot, answer in zip(self.others, found, strict=True) if answer is not None}
+
+    async def _ask_within(self, slot: int, subject: str, question: bytes, seconds: float) -> bytes | None:
+        with contextlib.suppress(PeerGone, TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self.ask(slot, subject, question)
+        return None
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link, task = Link(reader, writer), asyncio.current_task()
+        assert task is not None
+        self._links.add(task)
+        try:
+            subject = await link.read()
+            handler = None if subject is None else self.handlers.get(subject.decode())
+            if handler is not None:
+                await handler(link)
+        except PeerGone:
+            pass
+        except Exception:
+            logger.exception("another process of this server got no answer")
+        finally:
+            self._links.discard(task)
+            link.close()
+
+    def _path(self, slot: int) -> Path:
+        return self.folder / f"{slot}.sock"

@@ -1,0 +1,300 @@
+"""The process that starts the workers of a server, passes connections to them, replaces those that end, and stops them.
+
+It is small, has one thread, and knows nothing of translation. Workers are its forks."""
+
+import contextlib
+import logging
+import os
+import selectors
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+
+from server.runtime.processes.board import CLOSING, READY, STARTING, Board
+from server.runtime.processes.parent_death import end_with_parent
+from server.runtime.processes.passing import Passage
+
+logger = logging.getLogger("ringmt")
+
+HURRY = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
+"""What the supervisor sends to a worker that stops, when it must stop at once."""
+FRESH_SECONDS = 2.0
+"""Seconds since the last sign of a worker's event loop, after which others get the connections, if there are any."""
+HUNG_SECONDS = 60.0
+"""Seconds without a sign of its event loop, after which a worker is killed and replaced."""
+FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
+"""Seconds before a worker is replaced; twice as long after each that ended within STEADY_SECONDS."""
+STEADY_SECONDS = 60.0
+MOST_FAILURES = 8
+"""Workers in succession that end before they are ready, and no other works: then the server ends, too."""
+POLL_SECONDS = 0.25
+"""Seconds between two looks at the workers."""
+ACCEPT_AT_ONCE, MOST_HELD = 64, 64
+"""Connections that are accepted before something else is done, and that may wait here for a worker."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass
+class _Slot:
+    number: int
+    passage: Passage = field(default_factory=Passage)
+    pid: int | None = None
+    pidfd: int = -1
+    started: float = 0.0
+    delay: float = FIRST_DELAY
+    start_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The supervisor has ended, with the exit status of the server."""
+
+    status: int
+
+
+@dataclass(frozen=True)
+class Forked:
+    """This process is a worker; it takes its connections from `passage`."""
+
+    slot: int
+    passage: Passage
+
+
+class Supervisor:
+    """Starts `board.count` workers."""
+
+    def __init__(
+        self,
+        listening: Sequence[socket.socket],
+        board: Board,
+        stop_seconds: float,
+        on_end: Callable[[int], None] = lambda slot: None,
+    ) -> None:
+        """`stop_seconds`: what a worker may take to stop; then it is killed. `on_end` is called with the slot of a
+        worker that has ended."""
+        self._listening, self._board, self._stop_seconds = list(listening), board, stop_seconds
+        self._on_end = on_end
+        self._held: deque[socket.socket] = deque()
+        """Connections that no worker takes at the moment."""
+        self._slots = [_Slot(number) for number in range(board.count)]
+        self._selector = selectors.DefaultSelector()
+        self._takes_connections = False
+        self._num_signals, self._num_obeyed = 0, 0
+        self._kill_at = float("inf")
+        self._has_been_ready = False
+        self._failures = 0
+        self._status = 0
+        self._turn = 0
+        self._looked = time.monotonic()
+
+    def run(self) -> Ended | Forked:
+        """Returns once in every worker, and in the supervisor when all of them have ended."""
+        with self._signals() as wakes:
+            self._selector.register(wakes, selectors.EVENT_READ)
+            while True:
+                if (forked := self._start_workers()) is not None:
+                    break
+                if all(slot.pid is None for slot in self._slots) and self._is_stopping:
+                    break
+                self._watch_listening()
+                for _ in range(len(self._held)):
+                    self._pass_on(self._held.popleft())
+                for key, _ in self._selector.select(POLL_SECONDS):
+                    if key.fileobj is wakes:
+                        wakes.recv(1024)
+                    elif isinstance(key.data, _Slot):
+                        self._reap(key.data)
+                    elif isinstance(key.fileobj, socket.socket):
+                        self._accept(key.fileobj)
+                self._obey()
+                self._look()
+        if forked is not None:
+            return forked
+        for slot in self._slots:
+            self._held.extend(slot.passage.take_back())
+            slot.passage.close()
+        for connection in self._held:
+            connection.close()
+        self._close_listening()
+        return Ended(self._status)
+
+    @property
+    def _is_stopping(self) -> bool:
+        return self._num_obeyed > 0
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[socket.socket]:
+        """A socket that is readable after a signal. Former handlers come back at the end, also in a worker."""
+        reading, writing = socket.socketpair()
+        reading.setblocking(False)
+        writing.setblocking(False)
+        former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        wakes_before = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            yield reading
+        finally:
+            signal.set_wakeup_fd(wakes_before)
+            for number, handler in former.items():
+                signal.signal(number, handler)
+            reading.close()
+            writing.close()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._num_signals += 1
+
+    def _start_workers(self) -> Forked | None:
+        """Start the workers whose time has come; returns in a new worker what it is."""
+        for slot in self._slots:
+            if slot.pid is not None or self._is_stopping or time.monotonic() < slot.start_at:
+                continue
+            parent, earlier = os.getpid(), {signal.SIGINT, signal.SIGTERM, HURRY}
+            signal.pthread_sigmask(signal.SIG_BLOCK, earlier)  # until the worker has no handler of the supervisor
+            pid = os.fork()
+            if pid == 0:
+                for number in _SIGNALS:
+                    signal.signal(number, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, earlier)
+                end_with_parent(parent)
+                self._leave(slot)
+                return Forked(slot.number, slot.passage)
+            self._board.begin(slot.number, pid)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, earlier)
+            slot.pid, slot.pidfd = pid, os.pidfd_open(pid)
+            slot.started = time.monotonic()
+            self._selector.register(slot.pidfd, selectors.EVENT_READ, slot)
+        return None
+
+    def _leave(self, own: _Slot) -> None:
+        """In a worker: close what is the supervisor's."""
+        self._selector.close()
+        self._close_listening()
+        for connection in self._held:
+            connection.close()
+        for slot in self._slots:
+            if slot.pid is not None:
+                os.close(slot.pidfd)
+            if slot is own:
+                slot.passage.close_sending()
+            else:
+                slot.passage.close()
+
+    def _close_listening(self) -> None:
+        for listening in self._listening:
+            listening.close()
+
+    def _reap(self, slot: _Slot) -> None:
+        """A worker has ended."""
+        assert slot.pid is not None
+        _, waited = os.waitpid(slot.pid, 0)
+        status = os.waitstatus_to_exitcode(waited)
+        pid = slot.pid
+        self._selector.unregister(slot.pidfd)
+        os.close(slot.pidfd)
+        was_ready = self._board.was_ready(slot.number)
+        was_steady = time.monotonic() - slot.started > STEADY_SECONDS
+        was_starting = self._board.state(slot.number) == STARTING
+        slot.pid = None
+        self._board.begin(slot.number, 0)
+        self._on_end(slot.number)
+        self._held.extend(slot.passage.take_back())
+        if self._is_stopping:
+            if status != 0 and not (was_starting and status == -signal.SIGTERM):
+                self._status = 1
+        elif not (self._has_been_ready or was_ready):
+            logger.error("worker process %d ended before it was ready: the server is not started", slot.number)
+            self._end(1)
+        else:
+            self._failures = 0 if was_ready else self._failures + 1
+            slot.delay = FIRST_DELAY if was_steady else min(LONGEST_DELAY, 2 * slot.delay)
+            slot.start_at = time.monotonic() + slot.delay
+            how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+            logger.error("worker process %d (%d) %s and is replaced in %.1f s", slot.number, pid, how, slot.delay)
+            if self._failures >= MOST_FAILURES and all(other.pid is None for other in self._slots):
+                logger.error("no worker process can be started any more")
+                self._end(1)
+
+    def _end(self, status: int) -> None:
+        """Stop now, without waiting for what is in work."""
+        self._num_obeyed, self._status = max(1, self._num_obeyed), status
+        self._send(signal.SIGKILL)
+
+    def _obey(self) -> None:
+        """Do what the signals that came since say."""
+        while self._num_obeyed < self._num_signals:
+            self._num_obeyed += 1
+            if self._num_obeyed == 1:
+                self._kill_at = time.monotonic() + self._stop_seconds
+                self._send(signal.SIGTERM)
+            else:
+                self._send(HURRY)
+
+    def _send(self, number: int) -> None:
+        for slot in self._slots:
+            if slot.pid is not None:
+                signal.pidfd_send_signal(slot.pidfd, number)
+
+    def _look(self) -> None:
+        """Note which workers are ready, and kill those that hang."""
+        now, before = time.monotonic(), self._looked
+        self._looked = now
+        for slot in self._slots:
+            if slot.pid is None:
+                continue
+            self._has_been_ready |= self._board.was_ready(slot.number)
+            # If this process was stopped itself, the workers may have been stopped, too.
+            hangs = now - before < FRESH_SECONDS and self._board.seconds_since_beat(slot.number) > HUNG_SECONDS
+            if hangs or now > self._kill_at:
+                logger.error("worker process %d (%d) hangs and is killed", slot.number, slot.pid)
+                signal.pidfd_send_signal(slot.pidfd, signal.SIGKILL)
+
+    def _takers(self) -> list[_Slot]:
+        """Workers that may get a connection: those that are ready, or else those that at least answer."""
+        board = self._board
+        alive = [
+            slot for slot in self._slots if slot.pid and board.state(slot.number) not in (STARTING, CLOSING)
+        ]  # fmt: skip
+        fresh = [slot for slot in alive if board.seconds_since_beat(slot.number) < FRESH_SECONDS] or alive
+        return [slot for slot in fresh if board.state(slot.number) == READY] or fresh
+
+    def _watch_listening(self) -> None:
+        """Connections wait in the sockets as long as there is no worker for them."""
+        takes = bool(self._takers()) and len(self._held) < MOST_HELD
+        if takes != self._takes_connections:
+            self._takes_connections = takes
+            for listening in self._listening:
+                if takes:
+                    self._selector.register(listening, selectors.EVENT_READ)
+                else:
+                    self._selector.unregister(listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPT_AT_ONCE):
+            try:
+                connection, _ = listening.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:  # too many open files, or the client has gone
+                logger.warning("a connection was not accepted: %s", error)
+                time.sleep(0.01)
+                return
+            self._pass_on(connection)
+
+    def _pass_on(self, connection: socket.socket) -> None:
+        """Pass a connection to the worker with the fewest; of several to each in turn."""
+        takers = self._takers()
+        self._turn += 1
+        takers.sort(key=lambda slot: (self._load(slot), (slot.number - self._turn) % len(self._slots)))
+        for slot in takers:
+            with contextlib.suppress(OSError):
+                if slot.passage.send(connection):
+                    return
+        self._held.append(connection)
+
+    def _load(self, slot: _Slot) -> int:
+        """Connections that the worker has or will have."""
+        on_their_way = slot.passage.num_sent - self._board.received(slot.number)
+        return self._board.connections(slot.number) + on_their_way

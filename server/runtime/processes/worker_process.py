@@ -1,0 +1,51 @@
+"""What a worker knows of the processes to which it belongs."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from server.runtime.processes.board import Board
+from server.runtime.processes.passing import Passage
+from server.runtime.processes.shared_rows import SharedRows
+
+
+@dataclass(frozen=True)
+class WorkerProcess:
+    """`slot` of `board.count`; `folder`: of files and sockets that all processes share."""
+
+    slot: int
+    board: Board
+    passage: Passage
+    rows: SharedRows
+    folder: Path
+
+    @property
+    def count(self) -> int:
+        return self.board.count
+
+    @property
+    def why_not_started(self) -> Path:
+        """A file with the reason why a worker could not start."""
+        return self.folder / "failure"
+
+    @staticmethod
+    def reason_in(folder: Path) -> str | None:
+        """What a worker wrote to `why_not_started`."""
+        file = folder / "failure"
+        return file.read_text() if file.exists() else None
+
+
+@contextlib.contextmanager
+def shared_folder() -> Iterator[Path]:
+    """A folder that other users cannot enter; removed at the end, but not by forks of this process."""
+    maker = os.getpid()
+    folder = Path(tempfile.mkdtemp(prefix="ringmt-"))
+    try:
+        yield folder
+    finally:
+        if os.getpid() == maker:
+            shutil.rmtree(folder, ignore_errors=True)
