@@ -83,7 +83,7 @@ def blas_threads(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, 
     """Variables for the command line `words` of `ringmt serve`, before NumPy is imported: with several processes, BLAS
     has no threads of its own. Engines have threads enough, and a process without other threads can be forked."""
     asked = environ.get("RINGMT_PROCESSES", "1")
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, (*words[1:], ""), strict=False):
         name, _, value = word.partition("=")
         if name == "--processes":
             asked = value or following
