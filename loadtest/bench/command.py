@@ -18,6 +18,7 @@ from loadtest.bench.load_bench import LoadPlan, load_rows
 from loadtest.bench.load_figure import draw_load
 from loadtest.bench.long_document_bench import long_document_rows
 from loadtest.bench.overhead_bench import overhead_rows
+from loadtest.bench.processes_bench import process_rows
 from loadtest.bench.report import Row, environment, find_regressions, markdown, write_json
 from loadtest.bench.shapes import SHAPES
 from loadtest.bench.stores_bench import store_rows
@@ -58,6 +59,11 @@ SIZES_NOTES = {
     "listeners": "ours: the most listeners, peer: the fewest; from a change until each has its event, no HTTP.",
 }
 
+PROCESSES_NOTE = (
+    "ours: several processes, peer: the same server with one, both with the default settings; one model at int8, beam "
+    "4, sentences of 5 to 60 pieces. Clients are closed loops and share the cores; medians of alternating rounds."
+)
+
 DEVICE_NOTE = (
     "Random weights, N=8, source and target 24 pieces, the encoder included, one engine in this thread; medians of "
     "alternating rounds. transformers computes full attention, from one batch of equal lengths."
@@ -75,7 +81,14 @@ LOAD_NOTE = (
     "request's sentences, and LibreTranslate splits them by a rule. Clients share the cores."
 )
 
-NOTES = {"documents": DOCUMENTS_NOTE, "load": LOAD_NOTE, "device": DEVICE_NOTE, "limit": LIMIT_NOTE, **SIZES_NOTES}
+NOTES = {
+    "documents": DOCUMENTS_NOTE,
+    "load": LOAD_NOTE,
+    "processes": PROCESSES_NOTE,
+    "device": DEVICE_NOTE,
+    "limit": LIMIT_NOTE,
+    **SIZES_NOTES,
+}
 """By what is measured; the others have NOTE."""
 
 
@@ -92,7 +105,7 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        others = ("lengths", "http", "load", "variants", "overhead", "limit", "device", "figure")
+        others = ("lengths", "http", "load", "processes", "variants", "overhead", "limit", "device", "figure")
         kinds = ("engine", *others, *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
@@ -121,7 +134,12 @@ class BenchCommand:
         parser.add_argument("--device", default="cpu", help="device: of PyTorch, cpu (default), cuda, cuda:1, mps")
         parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
         parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
-        parser.add_argument("--clients", default="64", help="http: clients at once, comma-separated (default 64)")
+        parser.add_argument(
+            "--clients", default="64", help="http, processes: clients at once, comma-separated (default 64)"
+        )
+        parser.add_argument(
+            "--processes", default="2", help="processes: of our server, comma-separated, beside one (default 2)"
+        )
         parser.add_argument("--from", dest="sources", type=Path, nargs="+", help="figure: files written with --json")
         parser.add_argument("--picture", type=Path, help="figure, load: where the picture goes (PNG)")
         parser.add_argument("--rates", help="load: requests a second, comma-separated (default: 5 to 150)")
@@ -161,6 +179,10 @@ class BenchCommand:
                 raise ValueError("bench http needs --checkpoint and --artifact of the same model")
             clients = numbers(args.clients)
             return http_rows(args.checkpoint, args.artifact, list(lines(EXAMPLES)), rounds, clients)
+        if args.what == "processes":
+            artifact = args.artifact or BUNDLED_MODELS / "en-de"
+            counts = numbers(args.processes)
+            return process_rows(artifact, list(lines(EXAMPLES)), counts, numbers(args.clients), rounds)
         if args.what == "load":
             return self._load_rows(args, rounds)
         if args.what in DOCUMENT_KINDS:

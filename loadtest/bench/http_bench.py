@@ -137,9 +137,16 @@ def http_rows(
     return rows
 
 
-def client_rows(bases: list[str], texts: list[str], vocabulary: Vocabulary, rounds: int, clients: int) -> list[Row]:
-    """Ours at the first base beside the peer at the second base; a warm-up round does not count."""
-    bodies: list[dict[str, Any]] = [{"source": "en", "target": "de"}, {}]
+def client_rows(
+    bases: list[str],
+    texts: list[str],
+    vocabulary: Vocabulary,
+    rounds: int,
+    clients: int,
+    bodies: Sequence[dict[str, Any]] = ({"source": "en", "target": "de"}, {}),
+) -> list[Row]:
+    """Ours at the first base beside the peer at the second base; a warm-up round does not count. `bodies`: what a
+    request to each has beside its text."""
     turns: list[list[Turn]] = [[], []]
     for number in range(rounds + 1):
         for base, body, results in zip(bases, bodies, turns, strict=True):

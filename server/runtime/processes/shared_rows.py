@@ -100,3 +100,7 @@ class FileLock:
         import fcntl
 
         fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Forks that have it as well keep what was acquired."""
+        os.close(self._file)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from server.runtime.processes.board import Board
 from server.runtime.processes.passing import Passage
-from server.runtime.processes.shared_rows import SharedRows
+from server.runtime.processes.shared_rows import FileLock, SharedRows
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,33 @@ class WorkerProcess:
         return file.read_text() if file.exists() else None
 
 
+_PREFIX, _NEW = "ringmt-processes-", ".new"
+_LOCK = "lock"
+
+
 @contextlib.contextmanager
 def shared_folder() -> Iterator[Path]:
-    """A folder that other users cannot enter; removed at the end, but not by forks of this process."""
-    maker = os.getpid()
-    folder = Path(tempfile.mkdtemp(prefix="ringmt-"))
+    """A folder that other users cannot enter; removed at the end, but not by forks of this process. Folders of servers
+    that were killed are removed, too: nobody locks their file any more."""
+    maker, root = os.getpid(), Path(tempfile.gettempdir())
+    for left in root.glob(f"{_PREFIX}*"):
+        if not left.name.endswith(_NEW) and left.stat().st_uid == os.getuid():
+            _remove_if_left(left)
+    new = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_NEW))
+    lock = FileLock(new / _LOCK)
+    lock.acquire()
+    folder = new.rename(new.with_suffix(""))
     try:
         yield folder
     finally:
         if os.getpid() == maker:
             shutil.rmtree(folder, ignore_errors=True)
+            lock.close()
+
+
+def _remove_if_left(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # another server removes it
+        lock = FileLock(folder / _LOCK)
+        if lock.try_acquire():
+            shutil.rmtree(folder, ignore_errors=True)
+        lock.close()

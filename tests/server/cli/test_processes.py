@@ -73,8 +73,13 @@ def test_no_process_outlives_a_supervisor_that_is_killed(tiny_artifact: Path, tm
         until(lambda: served.metric("slots") == 4, "both processes are ready")
         workers = workers_of(served.process.pid)
         assert len(workers) == 2
-        served.kill()
-        until(lambda: not any(map(is_alive, workers)), "its processes have ended")
+        served.process.kill()
+        try:
+            until(lambda: not any(map(is_alive, workers)), "its processes have ended")
+        finally:
+            for pid in filter(is_alive, workers):
+                os.kill(pid, signal.SIGKILL)
+        served.process.communicate()
         served.restart()  # the port is free
         until(served.answers, "the server is ready")
 
@@ -113,9 +118,11 @@ def test_a_killed_process_loses_only_the_requests_in_its_hands(tiny_artifact: Pa
         assert log_of(served).count("was killed by signal 9 and is replaced") == 2
 
 
-def test_connections_that_a_process_did_not_take_go_to_another_one(tiny_artifact: Path, tmp_path: Path) -> None:
+def test_a_process_that_hangs_is_replaced_and_what_it_did_not_take_is_answered(
+    tiny_artifact: Path, tmp_path: Path
+) -> None:
     with (
-        serving(tiny_artifact, *TWO, *store(tmp_path)) as served,
+        serving(tiny_artifact, *TWO, *store(tmp_path), program="tests.server.impatient") as served,
         ThreadPoolExecutor(6) as pool,
         contextlib.ExitStack() as clients,
     ):
@@ -126,9 +133,27 @@ def test_connections_that_a_process_did_not_take_go_to_another_one(tiny_artifact
         answers = [pool.submit(client.get, "/v1/models") for client in kept]
         until(lambda: sum(answer.done() for answer in answers) >= 3, "the other process has answered")
         assert not all(answer.done() for answer in answers)
-        os.kill(stopped, signal.SIGKILL)
         assert [answer.result(PATIENCE).status_code for answer in answers] == [200] * 6
+        assert not is_alive(stopped)
         until(lambda: served.metric("slots") == 4, "the process is replaced")
+
+
+def test_what_a_killed_server_left_is_removed_by_the_next_one(
+    tiny_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving(tiny_artifact, *TWO, *store(tmp_path)) as served, serving(tiny_artifact, *TWO, *store(tmp_path)):
+        [left, other] = sorted(tmp_path.glob("ringmt-*"), key=lambda folder: folder.stat().st_ctime)
+        served.kill()
+        served.restart()
+        until(served.answers, "the server is ready")
+        folders = set(tmp_path.glob("ringmt-*"))
+        assert len(folders) == 2
+        assert other in folders
+        assert left not in folders
+        served.process.terminate()
+        assert served.process.wait(PATIENCE) == 0
+        assert set(tmp_path.glob("ringmt-*")) == {other}
 
 
 def no_store(artifact: Path, folder: Path) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def test_one_process_is_shown_as_it_is() -> None:
 
 
 def test_each_kind_is_put_together_in_its_own_way() -> None:
-    own, other, ended = (metrics(*values) for values in ((1, 0, 1, 7), (2, 1, 0, 9), (4, 1, 1, 8)))
+    own, other, ended = (metrics(*values) for values in ((1, 1, 1, 7), (2, 1, 0, 9), (4, 1, 1, 8)))
     snapshots = [snapshot(own.registry), snapshot(other.registry), counts_of(snapshot(ended.registry))]
     shown = samples(exposition(merged(snapshots)))
     model = (("model", "a"),)
