@@ -82,13 +82,13 @@ def described(share: Settings, count: int, cores: int | None = None) -> str:
 def blas_threads(words: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
     """Variables for the command line `words` of `ringmt serve`, before NumPy is imported: with several processes, BLAS
     has no threads of its own. Engines have threads enough, and a process without other threads can be forked."""
-    asked = environ.get("RINGMT_PROCESSES", "1")
+    wanted = environ.get("RINGMT_PROCESSES", "1")
     for word, following in zip(words, (*words[1:], ""), strict=False):
         name, _, value = word.partition("=")
         if name == "--processes":
-            asked = value or following
+            wanted = value or following
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    return {} if asked == "1" else {name: "1" for name in names if name not in environ}
+    return {} if wanted == "1" else {name: "1" for name in names if name not in environ}
 
 
 def _part(number: int, count: int) -> int:

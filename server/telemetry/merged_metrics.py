@@ -3,7 +3,7 @@
 Counters and histograms are added up, and go on where those of a process that ended were seen last. Gauges are added up
 where they count things of a process; of what is the same in all, or of all of them together, one value is shown.
 
-prometheus_client's own mode for several processes is not used: it has no gauges that are read when they are asked for,
+prometheus_client's own mode for several processes is not used: it has no gauges that are read when metrics are shown,
 as most here are, nor those of the process, and keeps a file of every process that ever was."""
 
 import json

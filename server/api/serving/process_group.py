@@ -1,4 +1,4 @@
-"""What makes the processes of a server one: what one of them is told or asked holds for all."""
+"""What makes the processes of a server one: changes in one of them reach all, and metrics are those of all."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from server.telemetry.metrics import Metrics
 
 KEYS, METRICS = "keys", "metrics"
 METRICS_SECONDS = 2.0
-"""Seconds that another process has to say its metrics; then its counters are shown as they were seen last."""
+"""Seconds that another process has to send its metrics; then its counters are shown as they were seen last."""
 KEYS_SECONDS = 5.0
 
 
@@ -34,8 +34,8 @@ class ProcessGroup:
         self.models = SharedModels(models, self.peers)
         self._before = counts_of(self._seen_last(process.slot))
         """Of the workers before this one in its slot: counters never fall."""
-        self.peers.answers(KEYS, self._told_keys)
-        self.peers.answers(METRICS, self._asked_metrics)
+        self.peers.answers(KEYS, self._on_keys)
+        self.peers.answers(METRICS, self._on_metrics)
 
     async def join(self) -> None:
         """Be one of the processes from now on, with the models that the others serve. Raises ApiError if one of them
@@ -48,15 +48,15 @@ class ProcessGroup:
         self._own_metrics()
         self.peers.close()
 
-    async def tell_keys(self) -> None:
+    async def announce_keys(self) -> None:
         """Let all other processes accept what has changed in the store."""
         await self.peers.ask_all(KEYS, seconds=KEYS_SECONDS)
 
-    async def _told_keys(self, question: bytes) -> bytes:
+    async def _on_keys(self, question: bytes) -> bytes:
         await self._read_keys()
         return b""
 
-    async def _asked_metrics(self, question: bytes) -> bytes:
+    async def _on_metrics(self, question: bytes) -> bytes:
         return self._own_metrics()
 
     async def exposition(self) -> bytes:

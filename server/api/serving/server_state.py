@@ -219,7 +219,7 @@ class ServerState:
         StoreError."""
         await self._follow_keys()
         if self.group is not None:
-            await self.group.tell_keys()
+            await self.group.announce_keys()
 
     async def _follow_keys(self) -> None:
         await in_store_thread(self.read_stored_keys)

@@ -1,7 +1,7 @@
 """The models of a server with several processes: all serve the same ones.
 
 A file has the models that are to be served. A process that changes them writes it, and all processes follow it: when
-they are told to, and when they start."""
+another process announces a change, and when they start."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ class SharedModels:
         self._served: dict[str, int] = {}
         """Name -> the change after which this process serves the model as it is; those of the settings have none."""
         self._changes: set[asyncio.Task[Any]] = set()
-        peers.answers(SUBJECT, self._told)
+        peers.answers(SUBJECT, self._on_change)
 
     def begin(self) -> None:
         """Let the registry start with the models of the file, if they were changed since the server started."""
@@ -61,7 +61,7 @@ class SharedModels:
             async with self._only_process():
                 loaded, is_new = await self._models.load(name, place)
                 self._write(loaded.name)
-            await self._tell()
+            await self._announce()
             return loaded, is_new
 
         return await self._completed(change())
@@ -73,7 +73,7 @@ class SharedModels:
             async with self._only_process():
                 await self._models.unload(name)
                 self._write(name)
-            await self._tell()
+            await self._announce()
 
         await self._completed(change())
 
@@ -117,11 +117,11 @@ class SharedModels:
             finally:
                 self._file_lock.release()
 
-    async def _tell(self) -> None:
+    async def _announce(self) -> None:
         """Wait until all other processes serve what the file has; one that is being started reads it itself."""
         await self._peers.ask_all(SUBJECT, seconds=FOLLOW_SECONDS)
 
-    async def _told(self, question: bytes) -> bytes:
+    async def _on_change(self, question: bytes) -> bytes:
         await self.follow()
         return b""
 

@@ -223,7 +223,7 @@ class Supervisor:
         self._send(signal.SIGKILL)
 
     def _obey(self) -> None:
-        """Do what the signals that came since say."""
+        """Act on the signals that came since."""
         while self._num_obeyed < self._num_signals:
             self._num_obeyed += 1
             if self._num_obeyed == 1:
@@ -237,8 +237,18 @@ class Supervisor:
             if slot.pid is not None:
                 signal.pidfd_send_signal(slot.pidfd, number)
 
+    def _reap_others(self) -> None:
+        """In a container this may be the first process, which gets the children of workers that were killed."""
+        workers = [slot.pid for slot in self._slots]
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if ended.si_pid in workers:
+                    return  # `_reap` is called for it
+                os.waitpid(ended.si_pid, 0)
+
     def _look(self) -> None:
         """Note which workers are ready, and kill those that hang."""
+        self._reap_others()
         now, before = time.monotonic(), self._looked
         self._looked = now
         for slot in self._slots:

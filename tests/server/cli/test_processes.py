@@ -46,7 +46,7 @@ def test_a_signal_lets_requests_of_all_processes_finish(tiny_artifact: Path, tmp
         until(lambda: served.metric("running_sentences") == 4, "both processes work")
         for pid in (served.process.pid, *workers_of(served.process.pid)):  # as an init system does
             os.kill(pid, signal.SIGTERM)
-        until(lambda: served.status("/readyz") == 503, "the server says that it drains")
+        until(lambda: served.status("/readyz") == 503, "the server drains")
         assert [answer.result(PATIENCE).status_code for answer in answers] == [200] * 8
         assert served.process.wait(PATIENCE) == 0
         assert log_of(served).count("all that was in flight was answered") == 2
@@ -128,6 +128,8 @@ def test_a_process_that_hangs_is_replaced_and_what_it_did_not_take_is_answered(
     ):
         until(lambda: served.metric("slots") == 4, "both processes are ready")
         stopped = workers_of(served.process.pid)[0]
+        until(lambda: sends_file(served) and bool(workers_of(stopped)), "it has a process for files")
+        of_files = workers_of(stopped)
         os.kill(stopped, signal.SIGSTOP)
         kept = [clients.enter_context(served.client()) for _ in range(6)]  # the other process keeps its connections
         answers = [pool.submit(client.get, "/v1/models") for client in kept]
@@ -135,7 +137,14 @@ def test_a_process_that_hangs_is_replaced_and_what_it_did_not_take_is_answered(
         assert not all(answer.done() for answer in answers)
         assert [answer.result(PATIENCE).status_code for answer in answers] == [200] * 6
         assert not is_alive(stopped)
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in of_files), "its processes have ended")
         until(lambda: served.metric("slots") == 4, "the process is replaced")
+
+
+def sends_file(served: Served) -> bool:
+    with served.client() as client:
+        answer = client.post("/v1/files", files={"file": ("a.txt", b"Yes.")}, data={"source": "en", "target": "de"})
+    return answer.status_code == 200
 
 
 def test_what_a_killed_server_left_is_removed_by_the_next_one(

@@ -17,11 +17,11 @@ FORM = {"source": "en", "target": "de"}
 
 def workers_of(pid: int) -> list[int]:
     """The processes that a process has forked and that have not ended."""
-    try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [int(child) for child in listed if is_alive(int(child))]
+    listed = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            listed += [int(child) for child in thread.read_text().split()]
+    return [child for child in listed if is_alive(child)]
 
 
 def is_alive(pid: int) -> bool:

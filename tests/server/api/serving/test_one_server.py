@@ -1,4 +1,4 @@
-"""What one process of a server is told holds for all of them, at once; and none of it is lost with a process."""
+"""What changes in one process of a server changes in all, at once, and is not lost with a process."""
 
 import os
 import signal
