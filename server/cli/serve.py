@@ -6,14 +6,16 @@ import logging
 import logging.config
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
 
 from server.api.app import create_app
 from server.api.serving.server_state import ServerState
+from server.api.serving.shared_models import list_models
 from server.api.transport.connection_limits import Connections
 from server.api.transport.protocol import PromptProtocol
 from server.artifact.discovery import find_models
@@ -61,9 +63,9 @@ class ServeCommand:
 
     def run(self, args: argparse.Namespace, /) -> int:
         settings = settings_of(args, SETTINGS)
-        find_models(settings.models)  # a wrong path or a duplicate name fails before the port is bound
+        models = find_models(settings.models)  # a wrong path or a duplicate name fails before the port is bound
         count = num_processes(settings)
-        return _serve(settings) if count == 1 else _serve_in_processes(settings, count)
+        return _serve(settings) if count == 1 else _serve_in_processes(settings, count, models)
 
 
 def _serve(settings: Settings, process: WorkerProcess | None = None) -> int:
@@ -93,7 +95,7 @@ def _serve(settings: Settings, process: WorkerProcess | None = None) -> int:
     return 0
 
 
-def _serve_in_processes(settings: Settings, count: int) -> int:
+def _serve_in_processes(settings: Settings, count: int, models: Mapping[str, Path]) -> int:
     """As `_serve`, with several processes."""
     logging.config.dictConfig(log_config(settings.log_level, settings.log_format))
     share = divided(settings, count)
@@ -108,6 +110,7 @@ def _serve_in_processes(settings: Settings, count: int) -> int:
     with shared_folder() as folder:
         lock = folder / "rows.lock"
         rows.open(lock)
+        list_models(folder, models)
         longest = settings.drain_timeout + STOP_SECONDS + STOP_SECONDS
         outcome = Supervisor(listening, board, longest, lambda slot: forget_work(rows, slot)).run()
         if isinstance(outcome, Forked):

@@ -8,7 +8,7 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +19,7 @@ from server.translation.translator import Translator
 
 logger = logging.getLogger("ringmt")
 
-SUBJECT = "models"
+SUBJECT, _FILE = "models", "models.json"
 POLL_SECONDS = 0.05
 """Seconds between two attempts to be the only process that changes models."""
 FOLLOW_SECONDS = 600.0
@@ -40,19 +40,18 @@ class SharedModels:
 
     def __init__(self, models: ModelRegistry, peers: Peers) -> None:
         self._models, self._peers = models, peers
-        self._file = peers.folder / "models.json"
+        self._file = peers.folder / _FILE
         self._lock, self._file_lock = asyncio.Lock(), FileLock(peers.folder / "models.lock")
         self._served: dict[str, int] = {}
-        """Name -> the change after which this process serves the model as it is; those of the settings have none."""
+        """Name -> the change after which this process serves the model as it is; 0 for those of the settings."""
         self._changes: set[asyncio.Task[Any]] = set()
         peers.answers(SUBJECT, self._on_change)
 
     def begin(self) -> None:
-        """Let the registry start with the models of the file, if they were changed since the server started."""
+        """Let the registry start with the models of the file."""
         listed = self._read()
-        if listed is not None:
-            self._models.start_with = [model.folder for model in listed.values()]
-            self._served = {name: model.change for name, model in listed.items()}
+        self._models.start_with = [model.folder for model in listed.values()]
+        self._served = {name: model.change for name, model in listed.items()}
 
     async def load(self, name: str, place: str | None) -> tuple[Translator, bool]:
         """As ModelRegistry.load, in all processes."""
@@ -84,8 +83,6 @@ class SharedModels:
 
     async def _follow(self) -> None:
         listed = self._read()
-        if listed is None:
-            return
         for name, model in listed.items():
             if self._served.get(name, 0) != model.change:
                 await self._models.load_folder(name, model.folder)
@@ -125,22 +122,32 @@ class SharedModels:
         await self.follow()
         return b""
 
-    def _read(self) -> dict[str, _Listed] | None:
-        """None until models are changed for the first time."""
-        try:
-            listed: dict[str, Any] = json.loads(self._file.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
+    def _read(self) -> dict[str, _Listed]:
+        listed: dict[str, Any] = json.loads(self._file.read_text(encoding="utf-8"))
         return {name: _Listed(change, Path(folder)) for name, (change, folder) in listed.items()}
 
     def _write(self, changed: str) -> None:
         """The models of this process are those of all from now on."""
         change = 1 + max(self._served.values(), default=0)
         self._served[changed] = change
-        new = {
-            name: (change if name == changed else self._served.get(name, 0), str(model.artifact.folder.resolve()))
-            for name, model in self._models.items()
-        }
-        temporary = self._file.with_suffix(".new")
-        temporary.write_text(json.dumps(new), encoding="utf-8")
-        os.replace(temporary, self._file)
+        _write(
+            self._file,
+            {
+                name: _Listed(change if name == changed else self._served.get(name, 0), model.artifact.folder)
+                for name, model in self._models.items()
+            },
+        )
+
+
+def list_models(folder: Path, artifacts: Mapping[str, Path]) -> None:
+    """Before the first process starts: the models that all begin with, by name. What is put into the folders of models
+    later is served when it is loaded, and not when a process is replaced."""
+    _write(folder / _FILE, {name: _Listed(0, artifact) for name, artifact in artifacts.items()})
+
+
+def _write(file: Path, listed: Mapping[str, _Listed]) -> None:
+    """Other processes read all of it, before or after."""
+    temporary = file.with_suffix(".new")
+    content = {name: (model.change, str(model.folder.resolve())) for name, model in listed.items()}
+    temporary.write_text(json.dumps(content), encoding="utf-8")
+    os.replace(temporary, file)

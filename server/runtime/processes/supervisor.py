@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
 
-from server.runtime.processes.board import CLOSING, READY, STARTING, Board
+from server.runtime.processes.board import OPEN, READY, STARTING, Board
 from server.runtime.processes.parent_death import end_with_parent
 from server.runtime.processes.passing import Passage
 
@@ -262,13 +262,12 @@ class Supervisor:
                 signal.pidfd_send_signal(slot.pidfd, signal.SIGKILL)
 
     def _takers(self) -> list[_Slot]:
-        """Workers that may get a connection: those that are ready, or else those that at least answer."""
+        """Workers that may get a connection: those that are ready, or else those that at least answer; of these, those
+        whose event loops run."""
         board = self._board
-        alive = [
-            slot for slot in self._slots if slot.pid and board.state(slot.number) not in (STARTING, CLOSING)
-        ]  # fmt: skip
-        fresh = [slot for slot in alive if board.seconds_since_beat(slot.number) < FRESH_SECONDS] or alive
-        return [slot for slot in fresh if board.state(slot.number) == READY] or fresh
+        alive = [slot for slot in self._slots if slot.pid and board.state(slot.number) in (OPEN, READY)]
+        able = [slot for slot in alive if board.state(slot.number) == READY] or alive
+        return [slot for slot in able if board.seconds_since_beat(slot.number) < FRESH_SECONDS] or able
 
     def _watch_listening(self) -> None:
         """Connections wait in the sockets as long as there is no worker for them."""

@@ -19,7 +19,8 @@ import uvicorn
 from server.api.admission.authentication import TIMEOUT_HEADER
 from server.api.app import create_app
 from server.api.serving.server_state import ServerState
-from server.cli.serve import DrainingServer, config_of
+from server.cli.draining_server import DrainingServer
+from server.cli.serve import config_of
 from server.settings import EngineSettings, Settings
 from tests.build_once import build_once
 from tests.server.api.pairs import paths_of_pairs, write_pairs

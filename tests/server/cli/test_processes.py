@@ -203,6 +203,7 @@ def test_what_cannot_be_served_ends_the_start_with_one_message(
     assert served.process.returncode == 1
     [error] = [line for line in log.splitlines() if line.startswith("ringmt: ")]
     assert message in error
+    assert "is replaced" not in log
     assert "Traceback" not in log
 
 

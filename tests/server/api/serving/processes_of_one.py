@@ -58,8 +58,8 @@ class Together:
             yield found[0], found[1]
 
     def is_whole(self) -> bool:
-        """Whether all processes are there and ready: clients of both find each other's files."""
-        return len(self.workers) == 2 and self.served.answers()
+        """Whether both processes have loaded their models, of two slots each."""
+        return self.served.answers() and self.served.metric("slots", model="en-de") == 2 * 2
 
 
 def send(client: httpx.Client, text: bytes) -> str:
