@@ -6,8 +6,9 @@ import numpy as np
 
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.shortlist import ShortlistPlan
+from export.word_lists import WordLists
 from model.config import ModelConfig
-from model.data.lexicon import Lexicon, smallest
+from model.data.lexicon import smallest
 
 LARGE_VOCABULARY = 8000
 Lists = Sequence[Sequence[int]]
@@ -30,11 +31,6 @@ def plan_of(lists: Lists, config: ModelConfig, everywhere: Sequence[int] = ()) -
     others = [word for word in range(target_words) if word not in known]
     shared = config.source_embedding == "shared"
     full = [sorted({*listed, index} if shared else {*listed})[:extra] for index, listed in enumerate(lists)]
-    width = max(1, *map(len, full))
-    rows = max(len(full), config.vocab_size)
-    words = np.full((rows, width), config.eos_id, np.int64)
-    probability = np.zeros((rows, width), np.float16)
-    for row, listed in enumerate(full):
-        words[row, : len(listed)], probability[row, : len(listed)] = listed, 1
+    full += [[] for _ in range(config.vocab_size - len(full))]
     by_frequency = smallest(np.array([config.eos_id, *first, *others]), config.vocab_size)
-    return ShortlistPlan.of(Lexicon(smallest(words, config.vocab_size), probability, by_frequency), frequent, extra)
+    return ShortlistPlan.of(WordLists.equal(full), frequent, extra, by_frequency)

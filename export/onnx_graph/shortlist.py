@@ -13,16 +13,19 @@ from numpy.typing import NDArray
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
-from model.data.lexicon import NULL_ID, Ids, Lexicon, smallest
+from export.word_lists import WordLists
+from model.data.lexicon import Ids, Lexicon, smallest
 from model.masks import HIDDEN
 
 
 @dataclass(frozen=True)
 class ShortlistPlan:
-    """`frequent` [n] word ids in ascending order are on every list; `num_extra` are added by the source's words."""
+    """`frequent` [n] word ids in ascending order are on every list; `num_extra` of the `others` (ascending, too), all
+    other words that can be generated, are added by the source's words."""
 
-    lexicon: Lexicon
+    lists: WordLists
     frequent: NDArray[np.int64]
+    others: NDArray[np.int64]
     num_extra: int
 
     @property
@@ -30,14 +33,22 @@ class ShortlistPlan:
         return len(self.frequent) + self.num_extra
 
     @classmethod
-    def of(cls, lexicon: Lexicon, num_frequent: int, num_extra: int) -> "ShortlistPlan":
-        """Raises ValueError for sizes that are too large or no multiples of 64 (the size of groups of words)."""
-        words = len(lexicon.by_frequency)
+    def of(
+        cls, lists: Lexicon | WordLists, num_frequent: int, num_extra: int, by_frequency: Ids | None = None
+    ) -> "ShortlistPlan":
+        """`by_frequency`: all words that can be generated, where `lists` are no lexicon. Raises ValueError for sizes
+        that are too large or no multiples of 64 (the size of groups of words)."""
+        if isinstance(lists, Lexicon):
+            by_frequency, lists = lists.by_frequency, WordLists.of(lists)
+        assert by_frequency is not None
+        words = by_frequency.astype(np.int64)
         if num_frequent % GROUP or num_extra % GROUP or min(num_frequent, num_extra) <= 0:
             raise ValueError(f"a shortlist has sizes in multiples of {GROUP}, not {num_frequent}+{num_extra}")
-        if num_frequent + num_extra > words:
-            raise ValueError(f"a shortlist of {num_frequent}+{num_extra} words is longer than the vocabulary ({words})")
-        return cls(lexicon, np.sort(lexicon.by_frequency[:num_frequent].astype(np.int64)), num_extra)
+        if num_frequent + num_extra > len(words):
+            raise ValueError(
+                f"a shortlist of {num_frequent}+{num_extra} words is longer than the vocabulary ({len(words)})"
+            )
+        return cls(lists, np.sort(words[:num_frequent]), np.sort(words[num_frequent:]), num_extra)
 
 
 def add_shortlist(
@@ -63,20 +74,20 @@ def add_shortlist(
 
 
 def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:
-    """The words outside the frequent ones that the source's words translate to with the largest summed probability,
-    in ascending order: [batch, extra]."""
-    lexicon = plan.lexicon
-    others, place = other_words(plan)
+    """The words outside the frequent ones that the source's words translate to with the largest summed weight, in
+    ascending order: [batch, extra]."""
+    others, lists, place = plan.others, plan.lists, places_of(plan)
     start = np.zeros((1, len(others) + 1), np.float32)
-    start[0, place[lexicon.words[NULL_ID]]] = lexicon.probability[NULL_ID]
+    for word, weight in lists.everywhere.items():
+        start[0, place[word]] = weight
     start[0, len(others)] = HIDDEN
     batch = graph.op("Shape", ids, start=0, end=1)
     shape = graph.op("Concat", batch, graph.constant(np.array([len(others) + 1])), axis=0)
     empty = graph.op("Expand", graph.constant(start), shape)  # [batch, others + 1]
 
-    words = graph.op("Cast", graph.op("Gather", graph.constant(place[lexicon.words]), ids), to=7)
-    chance = graph.op("Cast", graph.op("Gather", graph.constant(lexicon.probability), ids), to=1)
-    kept = graph.op("Mul", chance, graph.unsqueeze(graph.op("Cast", padding, to=1), 2))  # [batch, source, k]
+    words, kept = (
+        of_table(graph, ids, padding, plan, place) if lists.width else of_rows(graph, ids, padding, plan, place)
+    )
     flat = graph.constant(np.array([0, -1]))
     score = graph.op(
         "ScatterElements", empty, graph.op("Reshape", words, flat), graph.op("Reshape", kept, flat),
@@ -88,15 +99,46 @@ def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan
     return graph.op("Gather", graph.constant(others), ordered)
 
 
-def other_words(plan: ShortlistPlan) -> tuple[NDArray[np.int64], Ids]:
-    """The words that are not on every list, ascending, and each word's place among them, in the smallest type that
-    holds it. Words that are on every list, or are never generated, share the index after the last: they have no
-    scores."""
-    vocabulary = len(plan.lexicon.words)
-    others = np.setdiff1d(plan.lexicon.by_frequency.astype(np.int64), plan.frequent)
-    place = np.full(vocabulary, len(others), np.int64)
-    place[others] = np.arange(len(others))
-    return others, smallest(place, len(others))
+def of_table(
+    graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan, place: NDArray[np.int64]
+) -> tuple[str, str]:
+    """Places and weights of the words that every piece lists, where all list equally many (k): both [batch, source,
+    k]."""
+    table = (len(plan.lists), -1)
+    places = smallest(place[plan.lists.words], len(plan.others)).reshape(table)
+    words = graph.op("Cast", graph.op("Gather", graph.constant(places), ids), to=7)
+    weights = graph.op("Cast", graph.op("Gather", graph.constant(plan.lists.weight.reshape(table)), ids), to=1)
+    return words, graph.op("Mul", weights, graph.unsqueeze(graph.op("Cast", padding, to=1), 2))
+
+
+def of_rows(
+    graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan, place: NDArray[np.int64]
+) -> tuple[str, str]:
+    """The same of rows of any length, of which k is the longest of the batch; an entry behind the last of all, without
+    weight, fills the others."""
+    lists = plan.lists.without(place == len(plan.others))
+    begins, one = graph.constant(lists.begin.astype(np.int32)), graph.constant(np.array(1))
+    begin, end = graph.op("Gather", begins, ids), graph.op("Gather", begins, graph.op("Add", ids, one))
+    length = graph.op("Mul", graph.op("Sub", end, begin), padding)  # int32, as padding is
+    zero, step = (graph.constant(np.array(value, np.int32)) for value in (0, 1))
+    longest = graph.op("Max", graph.op("ReduceMax", length, keepdims=0), step)
+    counts = graph.op("Range", zero, longest, step)  # [k]
+    at = graph.op("Add", graph.unsqueeze(begin, 2), counts)
+    listed = graph.op("Less", counts, graph.unsqueeze(length, 2))
+    at = graph.op("Where", listed, at, graph.constant(np.array(len(lists.words), np.int32)))
+    places = smallest(np.append(place[lists.words], len(plan.others)), len(plan.others))
+    words = graph.op("Cast", graph.op("Gather", graph.constant(places), at), to=7)
+    weights = graph.op("Gather", graph.constant(np.append(lists.weight, np.float16(0))), at)
+    return words, graph.op("Cast", weights, to=1)
+
+
+def places_of(plan: ShortlistPlan) -> NDArray[np.int64]:
+    """Every word's place among the others. Words that are on every list, or are never generated, share the place after
+    the last: they have no scores."""
+    vocabulary = max(int(words.max(initial=0)) for words in (plan.frequent, plan.others, plan.lists.words)) + 1
+    place = np.full(vocabulary, len(plan.others), np.int64)
+    place[plan.others] = np.arange(len(plan.others))
+    return place
 
 
 def project_shortlist(

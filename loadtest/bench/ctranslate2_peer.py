@@ -118,12 +118,10 @@ def convert(
 def write_vocabulary_map(plan: ShortlistPlan, folder: Path) -> None:
     """The same shortlist for a converted model, in CTranslate2's terms: words for every source, and for each source
     word its translations. A batch scores the union of its sentences' words."""
-    lexicon = plan.lexicon
     lines = ["\t" + " ".join(token(int(word)) for word in plan.frequent)]
     lines += [
-        f"{token(source)}\t" + " ".join(token(int(word)) for word in words)
-        for source, words in enumerate(lexicon.words)
-        if source > EOS_ID
+        f"{token(source)}\t" + " ".join(token(word) for word in plan.lists.row(source))
+        for source in range(EOS_ID + 1, len(plan.lists))
     ]
     (folder / "vmap.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

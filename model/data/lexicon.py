@@ -51,36 +51,73 @@ def smallest(values: NDArray[np.int64], most: int) -> Ids:
     return values.astype(np.int16) if most <= np.iinfo(np.int16).max else values.astype(np.int32)
 
 
+LARGEST_TABLE = 2**30
+"""Cells of a table of all pairs of words (4 GB); for larger vocabularies only pairs of the text have a cell."""
+
+
 def train_lexicon(pairs: list[Pair], vocab_size: int, translations: int = 64, iterations: int = 4) -> Lexicon:
     """Expectation maximisation over `pairs`; a source word counts once in a sentence. Needs 4 * vocab_size**2 bytes
-    twice, which is why it refuses more than 32,767 words: ValueError."""
-    if vocab_size > np.iinfo(np.int16).max:
-        raise ValueError(f"a lexicon holds at most {np.iinfo(np.int16).max} words, not {vocab_size}")
-    probability = np.ones((vocab_size, vocab_size), np.float32)
+    twice, or, for more than 32,768 words, 20 bytes for every pair of words that stand in one pair of sentences."""
+    known = None if vocab_size**2 <= LARGEST_TABLE else _known_cells(pairs, vocab_size)
+    probability = np.ones(vocab_size**2 if known is None else len(known), np.float32)
     for _ in range(iterations):
-        probability = _iterate(pairs, probability)
-    best = np.argsort(-probability, axis=1, kind="stable")[:, :translations]
+        probability = _iterate(pairs, probability, known, vocab_size)
+    best, chances = _best(probability, known, vocab_size, translations)
     frequency = np.bincount(np.concatenate([np.asarray(pair.target) for pair in pairs]), minlength=vocab_size)
     frequency[[PAD_ID, UNK_ID, BOS_ID]] = -1
     frequency[EOS_ID] = np.iinfo(np.int64).max
     order = np.argsort(-frequency, kind="stable")[:-3]
-    chances = np.take_along_axis(probability, best, axis=1)
-    return Lexicon(best.astype(np.int16), chances.astype(np.float16), order.astype(np.int16))
+    return Lexicon(smallest(best, vocab_size), chances.astype(np.float16), smallest(order, vocab_size))
 
 
-def _iterate(pairs: list[Pair], probability: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Expected counts of (source word, target word) under `probability`, normalised for every source word."""
-    size = len(probability)
-    counts = np.zeros(size * size, np.float32)
-    flat = probability.reshape(-1)
+def _best(
+    probability: NDArray[np.float32], known: NDArray[np.int64] | None, vocab_size: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The `count` likeliest words of every source word, best first, and their probabilities, [vocabulary, count]; where
+    a word has fewer, padding with probability 0."""
+    if known is None:
+        table = probability.reshape(vocab_size, vocab_size)
+        best = np.argsort(-table, axis=1, kind="stable")[:, :count]
+        return best, np.take_along_axis(table, best, axis=1)
+    owner = known // vocab_size
+    order = np.lexsort((-probability, owner))
+    owner, words, chances = owner[order], (known % vocab_size)[order], probability[order]
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    kept = rank < count
+    best = np.full((vocab_size, count), PAD_ID, np.int64)
+    result = np.zeros((vocab_size, count), np.float32)
+    best[owner[kept], rank[kept]], result[owner[kept], rank[kept]] = words[kept], chances[kept]
+    return best, result
+
+
+def _known_cells(pairs: list[Pair], size: int) -> NDArray[np.int64]:
+    """The cells (see `_cells`) that `pairs` have, ascending."""
+    known: NDArray[np.int64] = np.zeros(0, np.int64)
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        known = np.union1d(known, _cells(pairs[start : start + PAIRS_AT_ONCE], size)[0])
+    return known
+
+
+def _iterate(
+    pairs: list[Pair], probability: NDArray[np.float32], known: NDArray[np.int64] | None, size: int
+) -> NDArray[np.float32]:
+    """Expected counts of (source word, target word) under `probability`, normalised for every source word. Both are
+    over all cells, or over the `known` ones."""
+    counts = np.zeros(len(probability), np.float32)
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         cell, target_word = _cells(pairs[start : start + PAIRS_AT_ONCE], size)
-        chance = flat[cell]
+        if known is not None:
+            cell = np.searchsorted(known, cell)
+        chance = probability[cell]
         total = np.bincount(target_word, chance)
         np.add.at(counts, cell, (chance / total[target_word]).astype(np.float32))
-    table = counts.reshape(size, size)
-    normalised: NDArray[np.float32] = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9)
-    return normalised
+    if known is None:
+        table = counts.reshape(size, size)
+        normalised: NDArray[np.float32] = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-9)
+        return normalised.reshape(-1)
+    owner = known // size
+    totals = np.bincount(owner, counts, minlength=size)
+    return (counts / np.maximum(totals, 1e-9)[owner]).astype(np.float32)
 
 
 def _cells(pairs: list[Pair], vocab_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from model.alignment import MARGIN, MIN_PROBABILITY, SMALLEST_SUM, layer_weights
-from model.config import EOS_ID, ConfigError
+from model.config import EOS_ID
 from model.data.batching import Batch, Pair
 from model.data.lexicon import LEXICON, Lexicon, train_lexicon
 from model.decoder import LayerMemory
@@ -70,15 +70,12 @@ def alignment_loss(model: TranslationModel, batch: Batch, cross: list[LayerMemor
 
 def lexicon_of(run: Path, start: Path | None, pairs: Callable[[], list[Pair]], vocab_size: int) -> Lexicon:
     """The lexicon of the run in the folder `run`: the stored one, else that of the model `start`, else one that
-    is trained on `pairs`; it is stored there. Raises ConfigError for a vocabulary that is too large."""
+    is trained on `pairs`; it is stored there."""
     path = run / LEXICON
     if not path.is_file():
         if start is not None and (start / LEXICON).is_file():
             lexicon = Lexicon.load(start / LEXICON)
         else:
-            try:
-                lexicon = train_lexicon(pairs(), vocab_size)
-            except ValueError as error:
-                raise ConfigError(f"training with 'guided' needs a lexicon: {error}") from error
+            lexicon = train_lexicon(pairs(), vocab_size)
         lexicon.save(path)
     return Lexicon.load(path)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from export.artifact_writer import ExportOptions, default_shortlist, export_artifact, shortlist_plan
 from export.onnx_graph.builder import GraphBuilder
-from export.onnx_graph.shortlist import ShortlistPlan, extra_words, other_words
+from export.onnx_graph.shortlist import ShortlistPlan, extra_words
+from export.word_lists import WordLists
 from loadtest.bench.shapes import random_lexicon
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
 from model.reference_search import reference_search
@@ -105,31 +106,46 @@ def test_an_output_bias_counts_among_the_listed_words(tmp_path: Path) -> None:
         assert result.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)
 
 
-@pytest.mark.parametrize("vocabulary", [32_000, 32_767 + 64 + 3, 32_767 + 64 + 4, 40_000])
-def test_places_of_any_vocabulary_fit(vocabulary: int) -> None:
-    """Also where the place after the last is the first that 16 bits cannot hold."""
+@pytest.mark.parametrize("vocabulary", [32_767 + 64 + 3, 32_767 + 64 + 4, 70_000])
+def test_lists_from_any_vocabulary_are_those_of_the_slow_twin(vocabulary: int) -> None:
+    """Also where the place after the last is the first that 16 bits cannot hold, and above 65,536 words."""
     lexicon = random_lexicon(vocabulary)
-    assert lexicon.words.min() >= 0
     plan = ShortlistPlan.of(lexicon, 64, 64)
-    others, place = other_words(plan)
-    assert place.dtype == (np.int16 if len(others) <= 32_767 else np.int32)
-    assert place.min() >= 0
-    assert place[others].tolist() == list(range(len(others)))
-    assert {int(item) for item in place[plan.frequent]} == {len(others)}
+    last = vocabulary - 1
+    sources = [[5, last, 35, 3], [last - 6000, 3]]
+    for source, extra in zip(sources, extra_of(plan, sources), strict=True):
+        assert sorted(plan.frequent.tolist()) + extra == listed_words(lexicon, source, 64, 64)
 
 
-def test_a_list_from_40_000_words_is_that_of_the_slow_twin() -> None:
-    lexicon = random_lexicon(40_000)
-    plan = ShortlistPlan.of(lexicon, 64, 64)
+def extra_of(plan: ShortlistPlan, sources: list[Source]) -> list[list[int]]:
+    """The extra words of every source, by a graph of nothing else."""
     graph = GraphBuilder("list")
     ids, keep = graph.input("ids", "int64", ["batch", "source"]), graph.input("keep", "int32", ["batch", "source"])
-    graph.output(extra_words(graph, ids, keep, plan), "extra", "int64", ["batch", 64])
+    graph.output(extra_words(graph, ids, keep, plan), "extra", "int64", ["batch", plan.num_extra])
     session = onnxruntime.InferenceSession(graph.model().SerializeToString())
-    sources = [[5, 39_999, 35_000, 3], [33_000, 3]]
     values, kept = padded(sources)
-    (result,) = session.run(None, {"ids": values, "keep": kept})
-    for source, extra in zip(sources, result.tolist(), strict=True):
-        assert sorted(plan.frequent.tolist()) + extra == listed_words(lexicon, source, 64, 64)
+    result: list[list[int]] = session.run(None, {"ids": values, "keep": kept})[0].tolist()
+    return result
+
+
+LISTS = st.lists(st.lists(st.tuples(st.integers(0, 299), st.integers(1, 8)), max_size=9), min_size=300, max_size=300)
+
+
+@settings(deadline=None, max_examples=8)
+@given(lists=LISTS, sources=st.lists(st.lists(st.integers(0, 299), min_size=1, max_size=6), min_size=1, max_size=3))
+def test_rows_of_any_length_count_as_in_loops(lists: list[list[tuple[int, int]]], sources: list[Source]) -> None:
+    """Empty rows, words that are listed twice, words that are never generated, and sentences that list nothing."""
+    words = [word for row in lists for word, _ in row]
+    weight = np.array([chance / 8 for row in lists for _, chance in row], np.float16)
+    begin = np.concatenate([[0], np.cumsum([len(row) for row in lists])])
+    generated = np.array([7, *range(20, 300), *range(4, 7), *range(8, 20)])
+    plan = ShortlistPlan.of(WordLists(begin, np.array(words, np.int64), weight, {9: 0.5}), 64, 64, generated)
+    for source, extra in zip(sources, extra_of(plan, sources), strict=True):
+        score = dict.fromkeys(generated.tolist(), 0.0) | {9: 0.5}
+        for word, chance in (entry for piece in source for entry in lists[piece]):
+            score[word] = score.get(word, 0.0) + chance / 8
+        others = [word for word in score if word in plan.others]
+        assert extra == sorted(sorted(others, key=lambda word: (-score[word], word))[:64])
 
 
 @pytest.mark.parametrize(

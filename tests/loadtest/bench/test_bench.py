@@ -140,7 +140,7 @@ def test_a_vocabulary_map_holds_the_plans_words(tmp_path: Path) -> None:
     always, *others = [line.split("\t") for line in lines]
     assert (always[0], len(always[1].split())) == ("", 64)
     assert [source for source, _ in others] == [token(index) for index in range(4, 384)]
-    assert others[5][1].split() == [token(int(word)) for word in plan.lexicon.words[9]]
+    assert others[5][1].split() == [token(word) for word in plan.lists.row(9)]
 
 
 def test_a_peer_with_the_map_translates_within_it(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_peer_with_the_map_translates_within_it(tmp_path: Path) -> None:
     peer = CTranslate2Engine(tmp_path, "fp32", workers=1, intra_threads=1, vmap=True)
     (source,) = random_sources(1, 9, model.config.vocab_size)
     allowed = {int(word) for word in plan.frequent}
-    allowed |= {int(word) for index in source for word in plan.lexicon.words[index]}
+    allowed |= {word for index in source for word in plan.lists.row(index)}
     (words,) = peer.translate([source], 2, target_length=12)
     assert {int(word[1:]) for word in words if word.startswith("w")} <= allowed
 

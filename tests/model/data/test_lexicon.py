@@ -56,6 +56,17 @@ def test_is_the_same_after_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "lexicon.npz").read_bytes() == first
 
 
-def test_too_large_a_vocabulary_is_refused() -> None:
-    with pytest.raises(ValueError, match="at most 32767 words, not 40000"):
-        train_lexicon(PAIRS, 40_000)
+@pytest.mark.parametrize("vocabulary", [40_000, 70_000])
+def test_a_large_vocabulary_gives_what_a_small_one_gives(vocabulary: int) -> None:
+    """Above what a table of all pairs holds, and above 65,536 words, only pairs of the text are counted."""
+    far = vocabulary - 12
+    moved = [Pair(*([word + far for word in side] for side in (pair.source, pair.target))) for pair in PAIRS]
+    small, large = train_lexicon(PAIRS, 12, translations=3), train_lexicon(moved, vocabulary, translations=3)
+    for word in (4, 5, 6, 10):
+        chances = large.probability[word + far]
+        assert chances.tolist() == pytest.approx(small.probability[word].tolist(), abs=1e-3)
+        kept = chances > 0
+        assert (large.words[word + far][kept] - far).tolist() == small.words[word][kept].tolist()
+    assert not large.probability[4:far].any()
+    assert large.by_frequency.tolist()[:5] == [EOS_ID, *(word + far for word in small.by_frequency.tolist()[1:5])]
+    assert len({*large.by_frequency.tolist()}) == vocabulary - 3

@@ -122,13 +122,16 @@ def test_a_run_that_goes_on_from_another_takes_its_lexicon(runs: dict[float, Pat
     assert (tmp_path / "on" / LEXICON).read_bytes() == (runs[1.0] / LEXICON).read_bytes()
 
 
-def test_a_language_model_and_a_large_vocabulary_are_refused(tmp_path: Path) -> None:
+def test_a_language_model_is_refused(tmp_path: Path) -> None:
     recipe = guided(0.1)
     language = dataclasses.replace(recipe, model=dataclasses.replace(recipe.model, encoder_layers=0))
     with pytest.raises(ConfigError, match="a language model has no source: leave 'guided' out"):
         Training(language, SAMPLE, tmp_path / "language")
-    with pytest.raises(ConfigError, match="'guided' needs a lexicon: a lexicon holds at most 32767 words, not 40000"):
-        lexicon_of(tmp_path, None, list, 40_000)
+
+
+def test_a_large_vocabulary_gets_a_lexicon(tmp_path: Path) -> None:
+    lexicon = lexicon_of(tmp_path, None, lambda: [Pair([39_998], [39_999])], 40_000)
+    assert (int(lexicon.words[39_998, 0]), float(lexicon.probability[39_998, 0])) == (39_999, 1)
 
 
 def test_the_weight_of_guided_alignment_is_a_number() -> None:
