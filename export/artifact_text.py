@@ -26,10 +26,18 @@ class ArtifactText:
         encoded = [(*prefix, *ids) for ids in self._encode(self._source, self._source_size, sentences)]
         return [(*ids, eos) if ends or not ids else ids for ids in encoded]
 
+    def source_of(self, piece: int) -> Ids:
+        """The ids of a source of one piece."""
+        return (*self._manifest.source_prefix, piece, *self._end)
+
+    @property
+    def _end(self) -> Ids:
+        return (self._manifest.special_ids.eos,) if self._manifest.source_eos else ()
+
     def readable_sources(self, sentences: Sequence[str]) -> list[Ids]:
         """Ids of the sentences, truncated to the maximum source length of the model."""
         longest = self._manifest.max_source_length
-        end = (self._manifest.special_ids.eos,) if self._manifest.source_eos else ()
+        end = self._end
         return [ids if len(ids) <= longest else (*ids[: longest - len(end)], *end) for ids in self.sources(sentences)]
 
     def targets(self, sentences: Sequence[str]) -> list[Ids]:

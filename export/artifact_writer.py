@@ -162,7 +162,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
         max_target_length=model.config.max_length - (0 if languages is None else languages.start_length),
         forced_eos=content.forced_eos,
         length_ratio=options.length_ratio,
-        shortlist=None if shortlist is None else Shortlist(len(shortlist.frequent), shortlist.num_extra),
+        shortlist=None if shortlist is None else described_shortlist(shortlist),
         context=None if document is None else context_kind(document),
     )
     text = ArtifactText(folder, manifest)
@@ -248,6 +248,14 @@ def shortlist_plan(checkpoint: Path, sizes: ShortlistSizes) -> ShortlistPlan | N
     default = default_shortlist(len(lexicon.words))
     is_worth_it = len(lexicon.by_frequency) >= 2 * sum(default)
     return ShortlistPlan.of(lexicon, *default) if is_worth_it else None
+
+
+def described_shortlist(plan: ShortlistPlan) -> Shortlist:
+    """The manifest's entry."""
+    sizes, widening = (len(plan.frequent), plan.num_extra), plan.widening
+    if widening is None:
+        return Shortlist(*sizes)
+    return Shortlist(*sizes, widening.min_confidence, widening.min_confidence_rare)
 
 
 def write_graph(

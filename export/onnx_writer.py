@@ -17,7 +17,8 @@ from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import Projection, projection_for
 from export.onnx_graph.quantize import Traces, edited
 from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
-from export.onnx_graph.step import Words, build_step_graph, export_step
+from export.onnx_graph.step import build_step_graph, export_step
+from export.onnx_graph.words import Words
 from export.score_graph import score_graph
 from export.shared_weights import share_weights
 from model.document import DocumentModel

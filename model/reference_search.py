@@ -48,6 +48,7 @@ def reference_search(
     words: Sequence[int] | None = None,
     prefix: Sequence[int] = (),
     permits: Permits | None = None,
+    min_confidence: float = 0.0,
 ) -> list[ReferenceHypothesis]:
     """Best hypotheses of one sentence (`source_ids` end with EOS), best first."""
     source = torch.tensor([source_ids])
@@ -60,7 +61,9 @@ def reference_search(
         return model.embedding.logits(hidden[:, -1])
 
     ids = model.config.ids
-    return beam_search(next_tokens, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix, permits)
+    return beam_search(
+        next_tokens, beam_size, num_hypotheses, length_penalty, max_length, words, ids, prefix, permits, min_confidence
+    )
 
 
 @torch.no_grad()
@@ -74,6 +77,7 @@ def beam_search(
     ids: SpecialIds = SPECIAL_IDS,
     prefix: Sequence[int] = (),
     permits: Permits | None = None,
+    min_confidence: float = 0.0,
 ) -> list[ReferenceHypothesis]:
     """Beam search over the scores of `next_tokens`: the best hypotheses, best first.
 
@@ -81,15 +85,16 @@ def beam_search(
     lower token. EOS among the first `beam_size` candidates finishes a hypothesis; the best `beam_size` others stay in
     the beam. The search ends when `beam_size` hypotheses are finished or `max_length` tokens, EOS included, are
     decoded; beams that are cut there fill up missing hypotheses. With `words` only these words are candidates, and
-    log-probabilities are normalised over them. Hypotheses begin with the `prefix`, whatever its words are; the search
-    begins behind it, with score and length 0, but `max_length` counts the prefix. Of a step's candidates those that
-    `permits` forbids are left out, unless only they could continue a search in which nothing is finished; the search
-    also ends when nothing continues.
+    log-probabilities are normalised over them, except in steps in which no word of the best beam would have a
+    probability of `min_confidence` or more: these have all words. Hypotheses begin with the `prefix`, whatever its
+    words are; the search begins behind it, with score and length 0, but `max_length` counts the prefix. Of a step's
+    candidates those that `permits` forbids are left out, unless only they could continue a search in which nothing is
+    finished; the search also ends when nothing continues.
     """
     prefix_length = len(prefix)
     live, finished = [LiveBeam(tuple(prefix), 0.0)], list[ReferenceHypothesis]()
     for length in range(1, max_length - prefix_length + 1):
-        candidates = best_continuations(next_tokens, live, words, 2 * beam_size, ids)
+        candidates = best_continuations(next_tokens, live, words, 2 * beam_size, ids, min_confidence)
         if permits is not None:
             permitted = [each for each in candidates if permits(live[each[1]].ids, each[2])]
             ends = any(token == ids.eos for _, _, token in permitted[:beam_size])
@@ -126,11 +131,21 @@ def best_continuations(
     words: Sequence[int] | None,
     count: int,
     ids: SpecialIds = SPECIAL_IDS,
+    min_confidence: float = 0.0,
 ) -> list[tuple[float, int, int]]:
     """(cumulative score, beam, token) of the `count` best continuations, best first."""
     logits = next_tokens(torch.tensor([[ids.bos, *hypothesis.ids] for hypothesis in live]))
-    logits[:, suppressed_ids(words, logits.shape[1], ids)] = HIDDEN
     before = torch.tensor([hypothesis.score for hypothesis in live], dtype=torch.float32)
-    total = torch.log_softmax(logits, dim=-1) + before[:, None]
+    probability = log_probabilities(logits, words, ids)
+    if words is not None and float(probability[0].max().exp()) < min_confidence:
+        probability = log_probabilities(logits, None, ids)
+    total = probability + before[:, None]
     scored = [(score, beam, token) for beam, scores in enumerate(total.tolist()) for token, score in enumerate(scores)]
     return heapq.nsmallest(count, scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))
+
+
+def log_probabilities(logits: Tensor, words: Sequence[int] | None, ids: SpecialIds) -> Tensor:
+    """Logits [hypothesis, vocabulary] -> log-probabilities, among `words` where there are some."""
+    kept = logits.clone()
+    kept[:, suppressed_ids(words, logits.shape[1], ids)] = HIDDEN
+    return torch.log_softmax(kept, dim=-1)

@@ -63,6 +63,14 @@ class GraphBuilder:
                 graph._add(node)
         return graph
 
+    @classmethod
+    def resumed(cls, finished: onnx.ModelProto, name: str) -> "GraphBuilder":
+        """A copy of a graph that a builder of another name made, to be continued: new tensors have new names."""
+        graph = cls.of(finished, name)
+        numbers = [part for maker in graph._makers for part in maker.split(".") if part.isdecimal()]
+        graph._count = 1 + max(map(int, numbers), default=0)
+        return graph
+
     def copy(self) -> "GraphBuilder":
         """A copy that is edited for itself. The values of constants, which nobody changes, are shared."""
         twin = GraphBuilder(self.name)
@@ -96,6 +104,9 @@ class GraphBuilder:
 
     def constant_names(self) -> list[str]:
         return list(self._constants)
+
+    def output_names(self) -> list[str]:
+        return list(self._outputs)
 
     def is_output(self, tensor: str) -> bool:
         return tensor in self._outputs

@@ -29,6 +29,22 @@ def best_candidates(
     Ties go to the lower parent, then to the token that is scored first: groups and words keep their order wherever
     scores are equal.
     """
+    give_candidates(graph, *choose(graph, log_probability, score, vocabulary, "first_row", scored), is_row, eos_id)
+
+
+def give_candidates(graph: GraphBuilder, best: str, token: str, parent: str, is_row: str, eos_id: int) -> None:
+    """The candidate outputs, each [slot, 2*beam], and the next rows."""
+    graph.output(best, "candidate_score", "float32", ["slot", "candidate"])
+    graph.output(token, "candidate_token", "int64", ["slot", "candidate"])
+    graph.output(parent, "candidate_parent", "int64", ["slot", "candidate"])
+    next_rows(graph, is_row, eos_id)
+
+
+def choose(
+    graph: GraphBuilder, log_probability: str, score: str, vocabulary: int, first_row: str, scored: str = ""
+) -> tuple[str, str, str]:
+    """Score, token and parent of the candidates of every slot, each [slot, 2*beam]; `first_row` [slot, 1] are the first
+    rows of the slots among all rows."""
     groups = vocabulary // GROUP
     count = graph.input("num_candidates", "int64", [1])
 
@@ -42,7 +58,7 @@ def best_candidates(
     first_token = graph.op(
         "Mul", graph.op("Mod", chosen, graph.constant(np.array(groups))), graph.constant(np.array(GROUP))
     )
-    words = gather_groups(graph, log_probability, chosen, groups)  # [slot, 2*beam, GROUP]
+    words = gather_groups(graph, log_probability, chosen, groups, first_row)  # [slot, 2*beam, GROUP]
     words = graph.op("Add", words, graph.unsqueeze(graph.op("GatherElements", score, parent, axis=1), 2))
     best, place = graph.node("TopK", [graph.op("Flatten", words, axis=1), count], 2, axis=1)
     group = graph.op("Div", place, graph.constant(np.array(GROUP)))
@@ -53,10 +69,7 @@ def best_candidates(
     )
     if scored:
         token = graph.op("GatherElements", scored, token, axis=1)
-    graph.output(best, "candidate_score", "float32", ["slot", "candidate"])
-    graph.output(token, "candidate_token", "int64", ["slot", "candidate"])
-    graph.output(graph.op("GatherElements", parent, group, axis=1), "candidate_parent", "int64", ["slot", "candidate"])
-    next_rows(graph, is_row, eos_id)
+    return best, token, graph.op("GatherElements", parent, group, axis=1)
 
 
 def next_rows(graph: GraphBuilder, is_row: str, eos_id: int) -> None:
@@ -72,7 +85,7 @@ def next_rows(graph: GraphBuilder, is_row: str, eos_id: int) -> None:
     graph.output(graph.op("GatherElements", "candidate_parent", place, axis=1), "next_parent", "int64", rows)
 
 
-def gather_groups(graph: GraphBuilder, log_probability: str, chosen: str, groups: int) -> str:
-    """The words of each slot's chosen groups: chosen [slot, n] -> [slot, n, GROUP]. Reads the input `first_row`."""
-    offset = graph.op("Mul", "first_row", graph.constant(np.array(groups)))  # [slot, 1]
+def gather_groups(graph: GraphBuilder, log_probability: str, chosen: str, groups: int, first_row: str) -> str:
+    """The words of each slot's chosen groups: chosen [slot, n] -> [slot, n, GROUP]."""
+    offset = graph.op("Mul", first_row, graph.constant(np.array(groups)))  # [slot, 1]
     return graph.op("Gather", graph.reshape(log_probability, -1, GROUP), graph.op("Add", chosen, offset))

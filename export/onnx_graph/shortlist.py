@@ -2,7 +2,7 @@
 
 The encode graph selects them and outputs their columns of the output projection; the step graph scores no other words.
 A sentence's list depends on its own source alone, so its neighbours in a batch change nothing. Scores are
-log-probabilities among the words of the list.
+log-probabilities among the words of the list, or among all words in steps that are widened (widening.py).
 """
 
 from dataclasses import dataclass
@@ -13,20 +13,36 @@ from numpy.typing import NDArray
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
-from export.word_lists import WordLists
+from export.shortlists.word_lists import WordLists
 from model.data.lexicon import Ids, Lexicon, smallest
 from model.masks import HIDDEN
+
+CONFIDENCE = "shortlist.confidence"
+"""What `least_confidence` gives."""
+
+
+@dataclass(frozen=True)
+class Widening:
+    """A step scores all words where the best listed word of a sentence's best hypothesis has a probability below
+    `min_confidence`, or below `min_confidence_rare` in a sentence with a `rare` piece ([source words]), for which the
+    lists are worth less."""
+
+    min_confidence: float
+    min_confidence_rare: float
+    rare: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ShortlistPlan:
     """`frequent` [n] word ids in ascending order are on every list; `num_extra` of the `others` (ascending, too), all
-    other words that can be generated, are added by the source's words."""
+    other words that can be generated, are added by the source's words. Without `widening` no step scores other
+    words."""
 
     lists: WordLists
     frequent: NDArray[np.int64]
     others: NDArray[np.int64]
     num_extra: int
+    widening: Widening | None = None
 
     @property
     def size(self) -> int:
@@ -34,7 +50,11 @@ class ShortlistPlan:
 
     @classmethod
     def of(
-        cls, lists: Lexicon | WordLists, num_frequent: int, num_extra: int, by_frequency: Ids | None = None
+        cls,
+        lists: Lexicon | WordLists,
+        num_frequent: int,
+        num_extra: int,
+        by_frequency: Ids | NDArray[np.int64] | None = None,
     ) -> "ShortlistPlan":
         """`by_frequency`: all words that can be generated, where `lists` are no lexicon. Raises ValueError for sizes
         that are too large or no multiples of 64 (the size of groups of words)."""
@@ -71,6 +91,18 @@ def add_shortlist(
     if bias.any():
         of_extra = graph.unsqueeze(graph.op("Gather", graph.constant(bias), extra), 1)
         graph.output(of_extra, "shortlist.bias", "float32", ["batch", 1, plan.num_extra])
+    if plan.widening is not None:
+        graph.output(least_confidence(graph, ids, padding, plan.widening), CONFIDENCE, "float32", ["batch", 1])
+
+
+def least_confidence(graph: GraphBuilder, ids: str, padding: str, widening: Widening) -> str:
+    """The logarithm of the probability below which a step of each sentence scores all words: [batch, 1]."""
+    rare = graph.op("Gather", graph.constant(widening.rare.astype(np.int32)), ids)
+    has_rare = graph.op("ReduceMax", graph.op("Mul", rare, padding), graph.constant(np.array([1])), keepdims=1)
+    with np.errstate(divide="ignore"):
+        low, high = np.log(np.array([widening.min_confidence, widening.min_confidence_rare], np.float32))
+    is_rare = graph.op("Greater", has_rare, graph.constant(np.array(0, np.int32)))
+    return graph.op("Where", is_rare, graph.constant(high), graph.constant(low))
 
 
 def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:

@@ -5,9 +5,7 @@ never moves; `ancestry` marks the entries of a row's own past (see server/artifa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import onnx
 import torch
 from torch import Tensor
@@ -15,47 +13,18 @@ from torch import Tensor
 from export.example_state import example_state
 from export.graphs import StepStates
 from export.onnx_graph.builder import GraphBuilder
-from export.onnx_graph.candidates import best_candidates, padded_vocabulary
+from export.onnx_graph.candidates import best_candidates, choose, give_candidates
 from export.onnx_graph.exporter import Axes, export_module
-from export.onnx_graph.linear import Array, Projection
+from export.onnx_graph.linear import Projection
 from export.onnx_graph.quantize import edited
 from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
+from export.onnx_graph.widening import STATE, unsure_slots, widened
+from export.onnx_graph.words import Words
 from export.paged_attention import example_pages, page_axes
 from export.signature import role_of
-from model.config import SpecialIds
 from model.context import ContextLayer
-from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
-
-
-@dataclass(frozen=True)
-class Words:
-    """The output projection: weight [vocabulary, d], bias [vocabulary], and the special ids."""
-
-    weight: Array
-    bias: Array
-    ids: SpecialIds
-
-    @classmethod
-    def of(cls, model: TranslationModel) -> "Words":
-        embedding = model.embedding
-        weight = embedding.projection.detach().float().numpy()
-        bias = np.zeros(len(weight), np.float32)
-        if embedding.output_bias is not None:
-            bias = embedding.output_bias.detach().float().numpy()
-        return cls(weight, bias, model.config.ids)
-
-    def padded(self) -> tuple[Array, Array]:
-        """Weight and bias for whole groups of words; special ids and padding are suppressed."""
-        count = len(self.weight)
-        weight = np.zeros((padded_vocabulary(count), self.weight.shape[1]), np.float32)
-        weight[:count] = self.weight
-        bias = np.full(len(weight), HIDDEN, np.float32)
-        bias[:count] = self.bias
-        bias[list(self.ids.suppressed)] = HIDDEN
-        return weight, bias
-
 
 STEP_AXES: Axes = {
     "token": ("slot", "beam"),
@@ -70,8 +39,6 @@ STEP_AXES: Axes = {
     "source_keep": ("slot", "source"),
 }
 """StepStates' tensors but the past, sources and documents, in its order, with their free axes."""
-STATE = "state"
-"""The output of the exported graph: [slot, beam, d]."""
 
 
 def export_step(model: TranslationModel, manifest: Manifest, context: ContextLayer | None = None) -> onnx.ModelProto:
@@ -117,12 +84,25 @@ def build_step_graph(
     slot's listed words only. Raises InPlaceError."""
     graph = edited(traced, ranges)
     graph.drop_output(STATE)
+    return choose_words(graph, manifest, projection, words, shortlist)
+
+
+def choose_words(
+    graph: GraphBuilder, manifest: Manifest, projection: Projection, words: Words, shortlist: ShortlistPlan | None
+) -> onnx.ModelProto:
+    """The finished graph of a step that has the tensor STATE. Raises InPlaceError."""
     logits, size, listed = project(graph, projection, words, shortlist)
     log_probability = graph.op("LogSoftmax", logits, axis=-1)  # [slot, beam, size]
     score = graph.input("score", "float32", ["slot", "beam"])
     is_row = graph.input("is_row", "bool", ["slot", "beam"])
     graph.input("first_row", "int64", ["slot", 1])
-    best_candidates(graph, log_probability, score, is_row, size, words.ids.eos, listed)
+    if shortlist is not None and shortlist.widening is not None:
+        candidates = choose(graph, log_probability, score, size, "first_row", listed)
+        unsure = unsure_slots(graph, log_probability, score)
+        candidates = widened(graph, projection, words, score, unsure, candidates)
+        give_candidates(graph, *candidates, is_row, words.ids.eos)
+    else:
+        best_candidates(graph, log_probability, score, is_row, size, words.ids.eos, listed)
     step = graph.model()
     check_in_place(step, manifest.ring_tensors)
     return step

@@ -75,10 +75,14 @@ class GraphFiles:
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Words that a step over a shortlist scores: `frequent` words, the same for all sentences, then `extra` words."""
+    """Words that a step over a shortlist scores: `frequent` words, the same for all sentences, then `extra` words.
+    Where the best of them has a probability below `min_confidence` for a sentence, it scores all words; below
+    `min_confidence_rare` in sentences with pieces that the text of the list rarely had. 0: never."""
 
     frequent: int
     extra: int
+    min_confidence: float = 0.0
+    min_confidence_rare: float = 0.0
 
     @property
     def size(self) -> int:

@@ -3,11 +3,12 @@
 import logging
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from server.backends.arrays import pad_ids
 from server.backends.base import Backend
 from server.backends.context import Attended
-from server.backends.state import Flags, Ints, document_layout
+from server.backends.state import Flags, Ints, Layout, document_layout
 from server.engine.batches import ENCODE_AHEAD, group_by_length, max_padding
 from server.engine.lane import EncodedSentence, Lane, LaneKind, RunningSentence
 from server.engine.meter import EngineMeter
@@ -273,11 +274,14 @@ class Engine:
     def _lane(self, kind: LaneKind, first: EncodedSentence) -> Lane:
         """The lane of a kind, created for its first sentence."""
         if kind not in self.lanes:
-            new_lane = ScoringLane if kind.is_scoring else Lane
-            lane = new_lane(self.backend, kind.beam, self.slots, document_layout([first.content]))
+            self.lanes[kind] = lane = self.new_lane(kind, document_layout([first.content]))
             lane.kind = kind
-            self.lanes[kind] = lane
         return self.lanes[kind]
+
+    def new_lane(self, kind: LaneKind, document: Mapping[str, Layout]) -> Lane:
+        """A lane of a kind; `document`: the layout of its documents."""
+        lane = ScoringLane if kind.is_scoring else Lane
+        return lane(self.backend, kind.beam, self.slots, document)
 
     def step_lane(self, lane: Lane) -> float:
         """Step one lane, then release the sentences that are complete, cancelled or expired. Returns the seconds that

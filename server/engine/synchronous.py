@@ -30,7 +30,7 @@ class Source:
 
 def translate_now(backend: Backend, sources: list[Source], options: SearchOptions) -> list[SentenceResult]:
     """The results of `sources`, in their order. Raises what the engine raises."""
-    return _run(
+    return run_now(
         backend,
         [SentenceRequest(source.ids, options, context=preceding_context(backend, source)) for source in sources],
     )
@@ -40,7 +40,7 @@ def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> lis
     """Log-probabilities, in nats, of every token of every target, given (source, target) ids that end with EOS. Raises
     CannotScore."""
     backend.prepare_scores()
-    results = _run(
+    results = run_now(
         backend,
         [
             SentenceRequest(source, SearchOptions(1, max_length=len(target)), targets=(target,))
@@ -50,13 +50,15 @@ def log_probabilities(backend: Backend, pairs: Sequence[tuple[Ids, Ids]]) -> lis
     return [result.hypotheses[0].log_probabilities for result in results]
 
 
-def _run(backend: Backend, requests: list[SentenceRequest]) -> list[SentenceResult]:
+def run_now(
+    backend: Backend, requests: Sequence[SentenceRequest], engine_class: type[Engine] = Engine
+) -> list[SentenceResult]:
     """Run an engine for these requests until all are resolved, the longest first, so that what runs together is of
     similar length."""
     queue = RequestQueue(len(requests))
     queue.put(sorted(requests, key=lambda request: -len(request.source_ids)))
     slots = FEW if backend.manifest.order is None else MANY
-    engine = Engine(backend, queue, slots, meter=_unread_meter())
+    engine = engine_class(backend, queue, slots, meter=_unread_meter())
     while not engine.is_idle:
         engine.step()
     return [request.future.result() for request in requests]

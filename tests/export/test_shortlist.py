@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from export.artifact_writer import ExportOptions, default_shortlist, export_artifact, shortlist_plan
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.shortlist import ShortlistPlan, extra_words
-from export.word_lists import WordLists
-from loadtest.bench.shapes import random_lexicon
+from export.shortlists.word_lists import WordLists
+from loadtest.bench.ours import random_artifact
+from loadtest.bench.shapes import random_lexicon, random_model, random_plan
 from model.data.lexicon import LEXICON, NULL_ID, Lexicon
 from model.reference_search import reference_search
 from model.translation_model import TranslationModel
@@ -175,3 +176,17 @@ def test_small_vocabularies_and_checkpoints_without_lexicon_have_no_list(tmp_pat
     assert (len(plan.frequent), plan.num_extra) == default_shortlist(7000) == (3072, 64)
     assert shortlist_plan(tmp_path, None) is None
     assert default_shortlist(32_000) == (2560, 192)
+
+
+@pytest.mark.parametrize("vocabulary", [40_000, 70_000])
+def test_search_among_the_words_of_a_large_vocabulary(vocabulary: int, tmp_path: Path) -> None:
+    config = tiny_config(vocab_size=vocabulary, d_model=16, ffn_dim=16)
+    artifact = random_artifact(config, "fp32", tmp_path, True)
+    source = [vocabulary - 1, 5, 33_000, 3]
+    plan = random_plan(vocabulary)
+    words = listed_words(random_lexicon(vocabulary), source, len(plan.frequent), plan.num_extra)
+    assert max(words) > 32_767
+    (expected,) = reference_search(random_model(config), source, 2, max_length=8, words=words)
+    (result,) = translate(load_backend(artifact, "onnx", "fp32", "on"), [tuple(source)], SearchOptions(2, max_length=8))
+    assert result.hypotheses[0].ids == expected.ids
+    assert result.hypotheses[0].score == pytest.approx(expected.score, abs=1e-3)

@@ -1,0 +1,102 @@
+"""Writes an artifact again, with a shortlist."""
+
+import dataclasses
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from export.artifact_writer import described_shortlist, replace_folder
+from export.goldens import goldens_of
+from export.manifest import graph_files, manifest_text
+from export.onnx_graph.shortlist import ShortlistPlan
+from export.onnx_writer import write_sharing
+from export.parity import GraphPair
+from export.shortlists.check import check_listed
+from export.shortlists.graphs import listed_graphs
+from export.signature import check, read_signature
+from server.artifact.artifact import Artifact, file_hash
+from server.artifact.manifest import MANIFEST, ArtifactError, GraphFiles, Manifest
+from server.backends.load import load_backend
+from server.engine.self_test import GOLDEN
+
+
+def add_shortlist(artifact: Artifact, plan: ShortlistPlan, out: Path) -> dict[str, float]:
+    """Write `artifact` with the shortlist to the folder `out`, which may be its own. Returns, by precision, the largest
+    difference to the graphs without a shortlist among the same words. Raises ParityError, NoProjection, and
+    ArtifactError for an artifact without ONNX graphs; `out` is then as it was."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        differences = _write(artifact, plan, temporary)
+        temporary.chmod(0o755)
+        replace_folder(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return differences
+
+
+def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, float]:
+    old = artifact.manifest
+    for name in old.files:
+        shutil.copyfile(artifact.path(name), folder / name)
+    graphs, changed = list(old.graphs), []
+    for index, graph in enumerate(graphs):
+        if graph.format == "onnx":
+            files = graph_files(graph.format, graph.precision, True)
+            graphs[index] = dataclasses.replace(graph, step_shortlist=files.step_shortlist)
+            models = {file: onnx.load(artifact.path(file)) for file in files_of(graph)}
+            models = listed_graphs(models, graphs[index], old, plan)
+            write_sharing(models, folder, f"weights.{graph.precision}.bin")
+            changed.append(graphs[index])
+    if not changed:
+        raise ArtifactError(f"artifact '{old.name}' has no ONNX graphs, which alone use shortlists")
+    manifest = dataclasses.replace(old, graphs=tuple(graphs), shortlist=described_shortlist(plan))
+    manifest = with_listed_signatures(manifest, folder, changed)
+    new = Artifact(folder, manifest)
+    goldens, differences = read_rows(artifact), dict[str, float]()
+    for graph in changed:
+        rows = [row for row in goldens if (row["format"], row["precision"]) == (graph.format, graph.precision)]
+        examples = [tuple(row["source_ids"]) for row in rows if not row.get("context_ids")]
+        listing = load_backend(new, graph.format, graph.precision, "on")
+        plain = load_backend(new, graph.format, graph.precision, "off")
+        sources = [ids[manifest.start_length :] for ids in dict.fromkeys(examples)]
+        differences[graph.precision] = check_listed(listing, plain, sources)
+        goldens = [row for row in goldens if row not in rows or not row.get("shortlist")]
+        goldens += goldens_of(GraphPair(graph, listing), [*dict.fromkeys(examples)])
+    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
+    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
+    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
+    (folder / MANIFEST).write_text(whole, encoding="utf-8")
+    Artifact.load(folder)
+    return differences
+
+
+def files_of(graph: GraphFiles) -> Sequence[str]:
+    """All graph files of an entry but the step over a shortlist."""
+    context = () if graph.context is None else graph.context.files
+    return [file for file in (graph.encode, graph.step, graph.score, graph.align, *context) if file]
+
+
+def with_listed_signatures(manifest: Manifest, folder: Path, changed: Sequence[GraphFiles]) -> Manifest:
+    """The manifest with the signatures of the graphs that have changed. Raises SignatureError."""
+    signatures, width = dict(manifest.signatures), manifest.num_heads * manifest.head_dim
+    for graph in changed:
+        for file, planned in ((graph.encode, graph.encode), (graph.step_shortlist, graph.step)):
+            found = read_signature(folder / file, manifest.signatures[planned], width)
+            lists = {entry.name for entry in (*found.inputs, *found.outputs) if entry.name.startswith("shortlist.")}
+            unlisted = manifest.signatures[planned]
+            kept = tuple(entry for entry in unlisted.outputs if not entry.name.startswith("shortlist."))
+            check(found, dataclasses.replace(unlisted, outputs=kept), file)
+            assert lists
+            signatures[file] = found
+    return dataclasses.replace(manifest, signatures=signatures)
+
+
+def read_rows(artifact: Artifact) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(artifact.path(GOLDEN).read_text(encoding="utf-8"))
+    return rows

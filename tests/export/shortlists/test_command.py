@@ -1,0 +1,115 @@
+"""`ringmt shortlist`: an artifact with the list that it learnt, and what is refused."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from export.manifest import manifest_text
+from export.shortlists.artifact import files_of
+from export.shortlists.command import shortlist_command
+from server.artifact.artifact import Artifact, file_hash
+from server.artifact.manifest import MANIFEST, ArtifactError, Shortlist, read_manifest
+from server.backends.load import load_backend
+from server.engine.request import SearchOptions
+from server.engine.self_test import run_self_test
+from tests.models import SENTENCES, lively_model, tiny_config, write_artifact
+from tests.server.engine.runs import translate
+
+
+def run(*arguments: str | Path) -> None:
+    parser = argparse.ArgumentParser()
+    shortlist_command.add_arguments(parser)
+    assert shortlist_command.run(parser.parse_args([str(argument) for argument in arguments])) == 0
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "text.en"
+    path.write_text("\n".join([*SENTENCES[:8], "", "  "]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def learnt(tiny_artifact: Path, text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("learnt") / "out"
+    run(tiny_artifact, "--text", text, "--out", out, "--sizes", "64+64", "--min-confidence", "0.2,0.4")
+    return out
+
+
+def test_the_artifact_has_the_list_and_is_the_same_without_it(tiny_artifact: Path, learnt: Path) -> None:
+    old, new = Artifact.load(tiny_artifact), Artifact.load(learnt)
+    assert new.manifest.shortlist == Shortlist(64, 64, 0.2, 0.4)
+    changed = {"shortlist", "files", "signatures"}
+    fields = {field.name for field in dataclasses.fields(new.manifest)} - changed
+    assert all(getattr(new.manifest, name) == getattr(old.manifest, name) for name in fields)
+    sources = [(5, 6, 7, 3), (300, 20, 3)]
+    for precision in ("fp32", "int8"):
+        for use in ("on", "off"):
+            backend = load_backend(new, "onnx", precision, use)
+            test = run_self_test(new, backend, "onnx", precision)
+            assert test.count == test.same > 0
+        plain, before = (load_backend(artifact, "onnx", precision, "off") for artifact in (new, old))
+        for ours, theirs in zip(*(translate(each, sources, SearchOptions(4)) for each in (plain, before)), strict=True):
+            assert ours.hypotheses == theirs.hypotheses
+
+
+def test_words_of_the_text_are_listed(learnt: Path) -> None:
+    """What the model itself writes for a sentence of the text is on the list of that sentence."""
+    artifact = Artifact.load(learnt)
+    rows = [row for row in json.loads((learnt / "golden.json").read_text()) if row["format"] == "onnx"]
+    listing, plain = (load_backend(artifact, "onnx", "fp32", use) for use in ("on", "off"))
+    sources = sorted({tuple(row["source_ids"]) for row in rows})
+    greedy = translate(plain, sources, SearchOptions(1))
+    for source, result in zip(sources, greedy, strict=True):
+        (encoded,) = listing.encode(np.array([source]), np.ones((1, len(source)), np.int32))
+        missing = {*result.hypotheses[0].ids} - {*encoded.tensors["shortlist.word"].tolist()}
+        assert len(missing) <= len(set(result.hypotheses[0].ids)) / 3
+
+
+def test_a_list_is_replaced_in_place_and_the_same_options_give_the_same_files(
+    learnt: Path, text: Path, tmp_path: Path
+) -> None:
+    again = tmp_path / "again"
+    run(learnt, "--text", text, "--out", again, "--sizes", "128+64", "--min-confidence", "0,0")
+    assert read_manifest(again).shortlist == Shortlist(128, 64)
+    run(again, "--text", text, "--sizes", "64+64", "--min-confidence", "0.2,0.4")
+    ours, theirs = (read_manifest(folder).files for folder in (again, learnt))
+    assert ours == theirs
+    assert [path.name for path in tmp_path.iterdir()] == ["again"]
+
+
+def test_what_cannot_be_done_is_refused_and_leaves_the_artifact(
+    tiny_artifact: Path, text: Path, tmp_path: Path
+) -> None:
+    before = {path.name: file_hash(path) for path in tiny_artifact.iterdir()}
+    empty = tmp_path / "empty"
+    empty.write_text("\n")
+    for options, error in (
+        ((), "of 320 words saves no time; --sizes names others"),
+        (("--sizes", "off"), "a shortlist has a size"),
+        (("--sizes", "65+64"), "multiples of 64, not 65"),
+        (("--sizes", "256+64"), r"longer than the vocabulary \(317\)"),
+        (("--min-confidence", "0.3,1"), "two probabilities below 1, like 0.3,0.7, not '0.3,1'"),
+        (("--sizes", "64+64", "--text", str(empty)), "has no sentences"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            run(tiny_artifact, "--text", text, *options)
+    assert {path.name: file_hash(path) for path in tiny_artifact.iterdir()} == before
+
+
+def test_artifacts_without_the_graphs_are_refused(tmp_path: Path, text: Path) -> None:
+    model = lively_model(tiny_config(encoder_layers=1, decoder_layers=1))
+    traced = write_artifact(model, tmp_path / "traced", graphs=(("torchscript", "fp32"),))
+    with pytest.raises(ArtifactError, match="has no ONNX graphs, which alone use shortlists"):
+        run(traced, "--text", text, "--sizes", "64+64")
+    folder = write_artifact(model, tmp_path / "blind", graphs=(("onnx", "fp32"),))
+    manifest = read_manifest(folder)
+    graphs = tuple(dataclasses.replace(graph, align="") for graph in manifest.graphs)
+    assert "align.fp32.onnx" in files_of(manifest.graphs[0])
+    (folder / MANIFEST).write_text(manifest_text(dataclasses.replace(manifest, graphs=graphs)))
+    with pytest.raises(ArtifactError, match="has no graph that aligns words"):
+        run(folder, "--text", text, "--sizes", "64+64")
