@@ -15,7 +15,8 @@ from export.graphs import by_layer
 from export.onnx_graph.exporter import Axes
 from export.onnx_graph.linear import projection_for
 from export.onnx_graph.quantize import Traces
-from export.onnx_graph.step import Words, build_step_graph, export_step
+from export.onnx_graph.step import build_step_graph, export_step
+from export.onnx_graph.words import Words
 from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes
 from model.config import BOS_ID
 from model.decoder import DecoderOutput

@@ -21,12 +21,11 @@ Arrangement = Literal["repeated", "blocks", "shuffled", "nested"]
 
 SHAPES = int(os.environ.get("GROWTH_SHAPES", "40"))
 """Shapes that are tried for every parser. GROWTH_SHAPES=300 finds a few that cost up to 29 times ordinary text."""
-LARGE = 10_000
-"""Characters of the text that is compared with one of a quarter of its size, and with ordinary text. More than the
-blocks in which parsers read long texts."""
+LARGE = 16_000
+"""Characters of the text that is compared with one of a quarter of its size, and with ordinary text."""
 MAX_SIZE = 64_000
 """Characters of the largest text."""
-MEASURABLE = 0.0025
+MEASURABLE = 0.004
 """Processor seconds below which growth is not measured."""
 MAX_GROWTH = 6.0
 SURE_GROWTH = 10.0
