@@ -32,8 +32,6 @@ POLL_SECONDS = 0.1
 """Seconds between two readiness checks of a starting replica."""
 OF_RAY = ("host", "port")
 """Settings of the listener, which is Ray's proxy."""
-PROCESSES = "processes"
-"""Ray starts replicas in their place."""
 
 
 def application(arguments: Mapping[str, object]) -> Any:
@@ -44,13 +42,15 @@ def application(arguments: Mapping[str, object]) -> Any:
     replicas = values.pop("num_replicas", "1")
     if not replicas.isdecimal() or int(replicas) < 1:
         raise SettingsError(f"num_replicas must be a whole number from 1, not '{replicas}'")
-    known = [setting.name for setting in SETTINGS if setting.name not in (*OF_RAY, PROCESSES)]
+    known = [setting.name for setting in SETTINGS if setting.name not in OF_RAY]
     for name in values:
         if name in OF_RAY:
             raise SettingsError(f"{name} is set in http_options of Serve's configuration: Ray's proxy listens")
         if name not in known:
             raise SettingsError(f"unknown argument {name}: {nearest(name, ['num_replicas', *known])}")
-    settings = Settings.load({name: text for name, text in os.environ.items() if name != "RINGMT_PROCESSES"}, values)
+    settings = Settings.load(os.environ, values)
+    if settings.processes != "1":
+        raise SettingsError(f"processes {settings.processes}: Ray starts replicas in their place, num_replicas=N")
     if int(replicas) > 1 and not settings.context_store.startswith("redis://"):
         raise SettingsError(
             f"replicas share their documents over Redis, not over {settings.context_store}: "
