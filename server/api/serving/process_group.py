@@ -34,6 +34,7 @@ class ProcessGroup:
         self.models = SharedModels(models, self.peers)
         self._before = counts_of(self._seen_last(process.slot))
         """Of the workers before this one in its slot: counters never fall."""
+        self._keeping = asyncio.Lock()
         self.peers.answers(KEYS, self._on_keys)
         self.peers.answers(METRICS, self._on_metrics)
 
@@ -45,7 +46,7 @@ class ProcessGroup:
 
     def close(self) -> None:
         """Answer the others no more; what was counted stays."""
-        self._own_metrics()
+        self._kept(snapshot(self._metrics.registry))
         self.peers.close()
 
     async def announce_keys(self) -> None:
@@ -57,22 +58,26 @@ class ProcessGroup:
         return b""
 
     async def _on_metrics(self, question: bytes) -> bytes:
-        return self._own_metrics()
+        return await self._own_metrics()
 
     async def exposition(self) -> bytes:
         """The metrics of all processes, in Prometheus' text format."""
         answers = await self.peers.ask_all(METRICS, seconds=METRICS_SECONDS)
-        return await asyncio.to_thread(self._exposition, self._own_metrics(), answers)
+        return await asyncio.to_thread(self._exposition, await self._own_metrics(), answers)
 
     def _exposition(self, own: bytes, answers: dict[int, bytes]) -> bytes:
         known = [decode(own), *map(decode, answers.values())]
         ended = [counts_of(self._seen_last(slot)) for slot in self.peers.others if slot not in answers]
         return exposition(merged([*known, *ended]))
 
-    def _own_metrics(self) -> bytes:
+    async def _own_metrics(self) -> bytes:
         """Of this process and those before it in its slot. They are written before they are shown, so that they do not
         fall when this process is killed."""
-        encoded = encode(merged([snapshot(self._metrics.registry), self._before]))
+        async with self._keeping:  # in the order in which they were read
+            return await asyncio.to_thread(self._kept, snapshot(self._metrics.registry))
+
+    def _kept(self, metrics: Snapshot) -> bytes:
+        encoded = encode(merged([metrics, self._before]))
         file = self.process.folder / f"{self.process.slot}.metrics"
         temporary = file.with_suffix(".new")
         temporary.write_bytes(encoded)
