@@ -1,4 +1,6 @@
-"""Probes a server from a separate process: python -m loadtest.hostile.probe HOST PORT
+"""Probes a server from a separate process: python -m loadtest.hostile.probe HOST PORT LIVE_EVERY SENTENCE_EVERY
+
+The last two are the seconds between a response and the next request for /livez and for a sentence.
 
 Writes a line for every response: kind, start (time.monotonic), seconds, status (0: no response). PROBE_KEY is the key
 for a server that requires keys. The process ends when its standard output is closed.
@@ -15,8 +17,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 
-LIVE_EVERY, SENTENCE_EVERY = 0.01, 0.05
-"""Seconds between a response and the next request."""
 TIMEOUT_SECONDS = 60.0
 NO_HEADERS: Mapping[str, str] = {}
 WORDS = (
@@ -37,7 +37,7 @@ def sentences() -> Iterator[str]:
 
 
 def main() -> None:
-    host, port = sys.argv[1], int(sys.argv[2])
+    host, port, live_every, sentence_every = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
     with contextlib.suppress(OSError):
         os.nice(-5)  # if permitted: time that this process waits for a processor would count as the server's
     lock = threading.Lock()
@@ -53,14 +53,14 @@ def main() -> None:
         for text in sentences():
             body = json.dumps({"text": text, "source": "en", "target": "de"})
             report("sentence", *connection.send("POST", "/v1/translate", body, headers))
-            time.sleep(SENTENCE_EVERY)
+            time.sleep(sentence_every)
 
     threading.Thread(target=probe_sentences, daemon=True).start()
     connection = KeptConnection(host, port)
     with contextlib.suppress(BrokenPipeError):
         while True:
             report("live", *connection.send("GET", "/livez"))
-            time.sleep(LIVE_EVERY)
+            time.sleep(live_every)
 
 
 class KeptConnection:

@@ -10,6 +10,8 @@ from typing import Literal
 from loadtest.hostile.attempt import Address
 
 Kind = Literal["live", "sentence"]
+LIVE_EVERY, SENTENCE_EVERY = 0.01, 0.05
+"""Seconds between a response and the next request."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Prober:
 
     def __init__(self, address: Address) -> None:
         command = [sys.executable, "-m", "loadtest.hostile.probe", address.host, str(address.port)]
+        command += [str(LIVE_EVERY), str(SENTENCE_EVERY)]
         environment = os.environ | ({"PROBE_KEY": address.key} if address.key else {})
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         self._probes: list[Probe] = []

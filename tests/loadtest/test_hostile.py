@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from loadtest.hostile import prober, serving
 from loadtest.hostile.__main__ import QUICK, main
 from loadtest.hostile.attempt import CLOSED, CUT_OFF, Answers, Attempt, HostileInput
 from loadtest.hostile.inputs import INPUTS
@@ -30,6 +31,16 @@ REFUSED_FOR_NOW = {"429", "503"}
 def small_server(artifact: Path, keyed: bool) -> Server:
     command = [sys.executable, "-m", "server.cli", "serve", "--models", str(artifact), *SMALL, *LIMITS]
     return Server(command, keyed)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_else_is_asked() -> Iterator[None]:
+    """Else the warm-up of a server and the probes are most of the work."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prober, "LIVE_EVERY", 0.03)
+        patch.setattr(prober, "SENTENCE_EVERY", 0.1)
+        patch.setattr(serving, "WARM", serving.WARM[:2_000])
+        yield
 
 
 @pytest.fixture(scope="module")
