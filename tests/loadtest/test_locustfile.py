@@ -52,7 +52,8 @@ def test_429_is_no_failure_and_may_be_too_frequent(document_artifact: Path) -> N
 
 
 def test_a_translation_that_differs_from_the_idle_server_is_detected(tiny_artifact: Path, tmp_path: Path) -> None:
-    expected, changed = Expected(), write_artifact(lively_model(tiny_config(), seed=1), tmp_path)
+    expected = Expected()
+    changed = write_artifact(lively_model(tiny_config(), seed=1), tmp_path, graphs=(("onnx", "fp32"),))
     with ready(settings_for(tiny_artifact)) as server, ready(settings_for(changed)) as other:
         expected.learn(server.url)
         for current, is_well in ((server, True), (other, False)):

@@ -141,7 +141,7 @@ def test_two_models_never_write_one_file(
 ) -> None:
     path, output = tmp_path / "in.en", tmp_path / "out.de"
     path.write_text("Yes.\n" * 1_000)
-    other = write_artifact(lively_model(tiny_config(), seed=1), tmp_path)
+    other = write_artifact(lively_model(tiny_config(), seed=1), tmp_path, graphs=(("onnx", "fp32"),))
     with ready(settings_for(other)) as another:
         assert cli.main(command(path, output, "--servers", server.url, another.url)) == 1
     assert "would translate with another model" in capsys.readouterr().err

@@ -32,7 +32,7 @@ TEXTS = [
 def translator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
     model = lively_document_model()
     model.config = dataclasses.replace(model.config, reach=REACH)
-    artifact = write_document_artifact(model, tmp_path_factory.mktemp("reach"))
+    artifact = write_document_artifact(model, tmp_path_factory.mktemp("reach"), graphs=(("onnx", "int8"),))
     engine = EngineSettings(slots=4, max_waiting=512, num_workers=1, shortlist="on", max_beam_size=4)
     result = Translator.load(artifact, settings_for(artifact, engine).engine, Metrics())
     yield result

@@ -35,7 +35,7 @@ from server.translation.translator import RequestedOptions, Translator
 from tests.server.api.conftest import settings_for
 from tests.server.api.conftest import until as until_so
 from tests.server.api.documents import MANY, STORY, Documents, translations
-from tests.server.api.pairs import copy_of, paths_of_pairs, write_pairs
+from tests.server.api.pairs import copy_of
 from tests.server.documents.some import document, keep, sentence
 from tests.server.processes import serving
 
@@ -61,12 +61,10 @@ def translators(folder: Path) -> Iterator[dict[str, Translator]]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Translator]]:
+def plain(pairs: dict[str, Path]) -> Iterator[dict[str, Translator]]:
     """Models of sentences that see nothing of each other."""
-    folder = tmp_path_factory.mktemp("plain")
-    write_pairs(folder)
-    engine, paths = settings_for(folder).engine, paths_of_pairs(folder)
-    models = {name: Translator.load(paths[name], engine, Metrics()) for name in ("de-en", "en-fr")}
+    engine = settings_for(pairs["de-en"]).engine
+    models = {name: Translator.load(pairs[name], engine, Metrics()) for name in ("de-en", "en-fr")}
     yield models
     for model in models.values():
         model.stop(0)
