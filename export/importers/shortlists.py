@@ -6,7 +6,7 @@ import numpy as np
 
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.shortlist import ShortlistPlan
-from export.shortlists.word_lists import WordLists
+from export.onnx_graph.word_lists import WordLists
 from model.config import ModelConfig
 from model.data.lexicon import smallest
 

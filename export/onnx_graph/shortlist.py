@@ -5,6 +5,7 @@ A sentence's list depends on its own source alone, so its neighbours in a batch 
 log-probabilities among the words of the list, or among all words in steps that are widened (widening.py).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import GROUP
 from export.onnx_graph.linear import Array, Projection
-from export.shortlists.word_lists import WordLists
+from export.onnx_graph.word_lists import WordLists
 from model.data.lexicon import Ids, Lexicon, smallest
 from model.masks import HIDDEN
 
@@ -25,7 +26,7 @@ CONFIDENCE = "shortlist.confidence"
 class Widening:
     """A step scores all words where the best listed word of a sentence's best hypothesis has a probability below
     `min_confidence`, or below `min_confidence_rare` in a sentence with a `rare` piece ([source words]), for which the
-    lists are worth less."""
+    lists are worth less. 0: never, 1: always."""
 
     min_confidence: float
     min_confidence_rare: float
@@ -99,10 +100,14 @@ def least_confidence(graph: GraphBuilder, ids: str, padding: str, widening: Wide
     """The logarithm of the probability below which a step of each sentence scores all words: [batch, 1]."""
     rare = graph.op("Gather", graph.constant(widening.rare.astype(np.int32)), ids)
     has_rare = graph.op("ReduceMax", graph.op("Mul", rare, padding), graph.constant(np.array([1])), keepdims=1)
-    with np.errstate(divide="ignore"):
-        low, high = np.log(np.array([widening.min_confidence, widening.min_confidence_rare], np.float32))
+    low, high = map(log_confidence, (widening.min_confidence, widening.min_confidence_rare))
     is_rare = graph.op("Greater", has_rare, graph.constant(np.array(0, np.int32)))
     return graph.op("Where", is_rare, graph.constant(high), graph.constant(low))
+
+
+def log_confidence(probability: float) -> np.float32:
+    """Its logarithm; infinite for 1, so that every step is below it."""
+    return np.float32(np.inf if probability >= 1 else math.log(probability) if probability > 0 else -np.inf)
 
 
 def extra_words(graph: GraphBuilder, ids: str, padding: str, plan: ShortlistPlan) -> str:

@@ -44,7 +44,7 @@ class ShortlistCommand:
             "--min-confidence",
             default=f"{MIN_CONFIDENCE:g},{MIN_CONFIDENCE_RARE:g}",
             help="a step scores all words where the best listed word has a smaller probability: in sentences whose "
-            "pieces the text has, and in others; 0,0 never (default %(default)s)",
+            "pieces the text has, and in others; 0 never, 1 always (default %(default)s)",
         )
 
     def run(self, args: argparse.Namespace) -> int:
@@ -81,13 +81,13 @@ class ShortlistCommand:
 
 
 def confidences(text: str) -> tuple[float, float]:
-    """ "0.3,0.7" -> (0.3, 0.7). Raises ValueError."""
+    """ "0.4,1" -> (0.4, 1.0). Raises ValueError."""
     try:
         low, high = map(float, text.split(","))
     except ValueError:
         low = high = -1
-    if not (0 <= low < 1 and 0 <= high < 1):
-        raise ValueError(f"--min-confidence is two probabilities below 1, like 0.3,0.7, not '{text}'")
+    if not (0 <= low <= 1 and 0 <= high <= 1):
+        raise ValueError(f"--min-confidence is two probabilities, like 0.4,1, not '{text}'")
     return low, high
 
 

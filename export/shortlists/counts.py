@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from export.onnx_graph.word_lists import NOTHING, WordLists
 from export.shortlists.recording import Translation
-from export.shortlists.word_lists import NOTHING, WordLists
 from server.backends.arrays import Floats
 
 MIN_ATTENTION = 0.05

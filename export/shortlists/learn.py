@@ -23,7 +23,7 @@ TRANSLATIONS = 64
 """Most target words of a source word."""
 FAMILIAR = 3
 """Pieces that the text has fewer times are rare: what they translate to may be on no list."""
-MIN_CONFIDENCE, MIN_CONFIDENCE_RARE = 0.3, 0.7
+MIN_CONFIDENCE, MIN_CONFIDENCE_RARE = 0.4, 1.0
 """Below this probability of the best listed word a step scores all words, in sentences without and with a rare
 piece."""
 

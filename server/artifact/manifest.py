@@ -77,7 +77,7 @@ class GraphFiles:
 class Shortlist:
     """Words that a step over a shortlist scores: `frequent` words, the same for all sentences, then `extra` words.
     Where the best of them has a probability below `min_confidence` for a sentence, it scores all words; below
-    `min_confidence_rare` in sentences with pieces that the text of the list rarely had. 0: never."""
+    `min_confidence_rare` in sentences with pieces that the text of the list rarely had. 0: never, 1: always."""
 
     frequent: int
     extra: int

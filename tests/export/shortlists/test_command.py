@@ -93,7 +93,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_the_artifact(
         (("--sizes", "off"), "a shortlist has a size"),
         (("--sizes", "65+64"), "multiples of 64, not 65"),
         (("--sizes", "256+64"), r"longer than the vocabulary \(317\)"),
-        (("--min-confidence", "0.3,1"), "two probabilities below 1, like 0.3,0.7, not '0.3,1'"),
+        (("--min-confidence", "0.3,1.1"), "two probabilities, like 0.4,1, not '0.3,1.1'"),
         (("--sizes", "64+64", "--text", str(empty)), "has no sentences"),
     ):
         with pytest.raises(ValueError, match=error):

@@ -34,7 +34,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_model_that_is_never_sure_translates_all_pairs_as_without_its_list(many: Path, tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("\n".join(SENTENCES[:4]), encoding="utf-8")
-    options = ("--sizes", "64+64", "--min-confidence", "0.9999999,0.9999999")
+    options = ("--sizes", "64+64", "--min-confidence", "1,1")
     run(many, "--text", text, "--source", "en", "--out", tmp_path / "out", *options)
     artifact = Artifact.load(tmp_path / "out")
     languages, shortlist = artifact.manifest.languages, artifact.manifest.shortlist

@@ -91,7 +91,7 @@ def test_a_sentence_is_translated_alone_as_in_company(backends: dict[str, Backen
 
 
 def test_a_model_that_is_never_sure_searches_all_words(tiny_artifact: Path, tmp_path: Path) -> None:
-    artifact = listing(tiny_artifact, tmp_path / "unsure", 1 - 1e-7, 1 - 1e-7)
+    artifact = listing(tiny_artifact, tmp_path / "unsure", 1, 1)
     options = SearchOptions(4, max_length=LENGTH)
     sources = [tuple(source) for source in SOURCES]
     listed, plain = (translate(load_backend(artifact, "onnx", "int8", use), sources, options) for use in ("on", "off"))
