@@ -18,7 +18,7 @@ from server.backends.base import Backend
 PORTION, ALIGNED = 1024, 16
 """Sentences that are translated at a time, and that are aligned at a time."""
 RARE = 10
-"""Pieces that the text has fewer times are also translated alone."""
+"""Pieces that the text has fewer times, but has, are also translated alone."""
 TRANSLATIONS = 64
 """Most target words of a source word."""
 FAMILIAR = 3
@@ -55,8 +55,8 @@ def learn(
             portion = lines[start : start + PORTION]
             add(text.readable_sources(portion))
             on_progress(len(portion))
-    counts.in_text = counts.seen.copy()
-    rare = np.flatnonzero(counts.seen < RARE).tolist()
+    counts.in_text = -(-counts.seen // len(texts))
+    rare = np.flatnonzero((counts.seen > 0) & (counts.seen < RARE)).tolist()
     for text in texts:
         for start in range(0, len(rare), PORTION):
             add([text.source_of(piece) for piece in rare[start : start + PORTION]])

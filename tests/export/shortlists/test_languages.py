@@ -58,7 +58,8 @@ def test_every_target_is_counted_and_no_token_that_the_decoder_reads(many: Path)
     assert languages is not None
     counts = learn(artifact, load_backend(artifact, "onnx", "fp32", "off"), SENTENCES[:2], "en")
     (own,) = languages.sources["en"]
-    assert counts.in_text[own] == 2 * 2  # into German and into French
+    assert counts.in_text[own] == 2
+    assert counts.seen[own] >= 2 * 2  # into German and into French
     assert not any(counts.in_text[token] for code, (token,) in languages.targets.items() if code != "en")
     with pytest.raises(ArtifactError, match="does not translate 'pl': --source names the text's"):
         learn(artifact, load_backend(artifact, "onnx", "fp32", "off"), SENTENCES[:2], "pl")
