@@ -68,7 +68,7 @@ class ShortlistCommand:
             raise ArtifactError(f"artifact '{manifest.name}' has no ONNX graphs, which alone use shortlists")
         backend = load_backend(artifact, "onnx", "int8" if "int8" in precisions else precisions[0], "off")
         with tqdm(total=pairs * len(text), unit=" sentences", disable=None) as progress:
-            counts = learn(artifact, backend, text, args.source, progress.update)
+            counts = learn(artifact, backend, text, args.source, least[1] < 1, progress.update)
         plan = plan_of(artifact, counts, sizes, least)
         out = args.out or args.artifact
         for precision, difference in add_shortlist(artifact, plan, out).items():

@@ -18,7 +18,7 @@ from server.backends.base import Backend
 PORTION, ALIGNED = 1024, 16
 """Sentences that are translated at a time, and that are aligned at a time."""
 RARE = 10
-"""Pieces that the text has fewer times, but has, are also translated alone."""
+"""Pieces that the text has fewer times are also translated alone."""
 TRANSLATIONS = 64
 """Most target words of a source word."""
 FAMILIAR = 3
@@ -33,11 +33,13 @@ def learn(
     backend: Backend,
     lines: Sequence[str],
     source: str | None = None,
+    unseen: bool = False,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> Counts:
     """The counts of all lines, in a model of many languages those of translations into each. `source`: the language of
-    the lines there (default: the first). `on_progress` is called with the number of each portion's lines. Raises
-    ArtifactError for an artifact without a graph that aligns."""
+    the lines there (default: the first). `unseen`: whether pieces that the lines lack are translated alone, too, which
+    only serves sentences of which some steps are not over all words. `on_progress` is called with the number of each
+    portion's lines. Raises ArtifactError for an artifact without a graph that aligns."""
     manifest, aligner = artifact.manifest, backend.aligner
     if aligner is None:
         raise ArtifactError(f"artifact '{manifest.name}' has no graph that aligns words: {EXPORT_AGAIN}")
@@ -56,7 +58,7 @@ def learn(
             add(text.readable_sources(portion))
             on_progress(len(portion))
     counts.in_text = -(-counts.seen // len(texts))
-    rare = np.flatnonzero((counts.seen > 0) & (counts.seen < RARE)).tolist()
+    rare = np.flatnonzero((counts.seen < RARE) & ((counts.seen > 0) | unseen)).tolist()
     for text in texts:
         for start in range(0, len(rare), PORTION):
             add([text.source_of(piece) for piece in rare[start : start + PORTION]])

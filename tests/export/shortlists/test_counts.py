@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from export.shortlists.counts import COPY, MIN_ATTENTION, Counts
+from export.shortlists.learn import learn
 from export.shortlists.recording import BEAM, Translation, translations
 from model.reference_search import log_probabilities, reference_search
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.backends.base import Backend
 from server.backends.load import load_backend
+from tests.models import SENTENCES
 
 SOURCES = [(5, 6, 7, 3), (300, 20, 3), (90, 14, 250, 9, 33, 3), (3,), (5, 6, 7, 3)]
 
@@ -76,3 +78,13 @@ def test_counts_are_those_of_plain_loops(translated: list[Translation]) -> None:
     order = counts.by_frequency(3, [0, 1, 2]).tolist()
     assert (order[0], {*order}) == (3, {*range(3, 320)})
     assert [written[word] for word in order[1:]] == sorted((written[word] for word in order[1:]), reverse=True)
+
+
+def test_pieces_that_the_text_lacks_are_translated_where_asked_for(tiny_artifact: Path, backend: Backend) -> None:
+    artifact = Artifact.load(tiny_artifact)
+    without, with_them = (learn(artifact, backend, SENTENCES[:2], unseen=unseen) for unseen in (False, True))
+    np.testing.assert_array_equal(without.in_text, with_them.in_text)
+    has = without.in_text > 0
+    assert not without.seen[~has].any()
+    assert (without.seen[has] > without.in_text[has]).any()
+    assert (with_them.seen > 0).sum() > 2 * has.sum()
