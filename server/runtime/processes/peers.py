@@ -10,6 +10,10 @@ logger = logging.getLogger("ringmt")
 
 MAX_FRAME = 2**26
 """Bytes of one frame."""
+MAX_DROPPED = 2**16
+"""Bytes that are dropped at once."""
+CLOSE_SECONDS = 60.0
+"""Seconds in which the other process reads its answer and closes the connection."""
 _LENGTH = 4
 
 
@@ -40,6 +44,13 @@ class Link:
             await self._writer.drain()
         except OSError as error:
             raise PeerGone(str(error)) from None
+
+    async def read_to_end(self) -> None:
+        """Wait until the other process closes the connection, and drop what it still writes. If this end were closed
+        first, that would fail, and the frames that the other process has not read would be lost with it."""
+        with contextlib.suppress(OSError):
+            while await self._reader.read(MAX_DROPPED):
+                pass
 
     def close(self) -> None:
         self._writer.close()
@@ -126,7 +137,9 @@ class Peers:
             handler = None if subject is None else self.handlers.get(subject.decode())
             if handler is not None:
                 await handler(link)
-        except PeerGone:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await link.read_to_end()
+        except (PeerGone, TimeoutError):
             pass
         except Exception:
             logger.exception("another process of this server got no answer")

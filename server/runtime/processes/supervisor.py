@@ -32,7 +32,7 @@ STEADY_SECONDS = 60.0
 MOST_FAILURES = 8
 """Workers in succession that end before they are ready, and no other works: then the server ends, too."""
 POLL_SECONDS = 0.25
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 ACCEPT_AT_ONCE, MOST_HELD = 64, 64
 """Connections that are accepted before something else is done, and that may wait here for a worker."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -83,13 +83,13 @@ class Supervisor:
         self._slots = [_Slot(number) for number in range(board.count)]
         self._selector = selectors.DefaultSelector()
         self._takes_connections = False
-        self._num_signals, self._num_obeyed = 0, 0
+        self._num_signals, self._num_handled = 0, 0
         self._kill_at = float("inf")
         self._has_been_ready = False
         self._failures = 0
         self._status = 0
         self._turn = 0
-        self._looked = time.monotonic()
+        self._checked_at = time.monotonic()
 
     def run(self) -> Ended | Forked:
         """Returns once in every worker, and in the supervisor when all of them have ended."""
@@ -110,8 +110,8 @@ class Supervisor:
                         self._reap(key.data)
                     elif isinstance(key.fileobj, socket.socket):
                         self._accept(key.fileobj)
-                self._obey()
-                self._look()
+                self._handle_signals()
+                self._check_workers()
         if forked is not None:
             return forked
         for slot in self._slots:
@@ -124,7 +124,7 @@ class Supervisor:
 
     @property
     def _is_stopping(self) -> bool:
-        return self._num_obeyed > 0
+        return self._num_handled > 0
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[socket.socket]:
@@ -219,14 +219,14 @@ class Supervisor:
 
     def _end(self, status: int) -> None:
         """Stop now, without waiting for what is in work."""
-        self._num_obeyed, self._status = max(1, self._num_obeyed), status
+        self._num_handled, self._status = max(1, self._num_handled), status
         self._send(signal.SIGKILL)
 
-    def _obey(self) -> None:
+    def _handle_signals(self) -> None:
         """Act on the signals that came since."""
-        while self._num_obeyed < self._num_signals:
-            self._num_obeyed += 1
-            if self._num_obeyed == 1:
+        while self._num_handled < self._num_signals:
+            self._num_handled += 1
+            if self._num_handled == 1:
                 self._kill_at = time.monotonic() + self._stop_seconds
                 self._send(signal.SIGTERM)
             else:
@@ -246,11 +246,11 @@ class Supervisor:
                     return  # `_reap` is called for it
                 os.waitpid(ended.si_pid, 0)
 
-    def _look(self) -> None:
+    def _check_workers(self) -> None:
         """Note which workers are ready, and kill those that hang."""
         self._reap_others()
-        now, before = time.monotonic(), self._looked
-        self._looked = now
+        now, before = time.monotonic(), self._checked_at
+        self._checked_at = now
         for slot in self._slots:
             if slot.pid is None:
                 continue

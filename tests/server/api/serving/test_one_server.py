@@ -79,12 +79,18 @@ def test_a_quota_is_never_passed_by_several_processes(one: Together) -> None:
             assert client.get("/v1/usage", headers=key).json()["keys"][0]["day"]["characters"] == 10
 
 
+def state_of(client: httpx.Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["state"])
+
+
 def test_files_are_found_by_every_process(one: Together) -> None:
     with one.clients() as (first, second):
         for sender, asker in ((first, second), (second, first)):
             file_id = send(sender, b"Where is the station?\n")
             path = f"/v1/files/{file_id}"
-            until(lambda: asker.get(path).json()["state"] == "done", "the file is translated")  # noqa: B023
+            until(lambda: state_of(asker, path) == "done", "the file is translated")  # noqa: B023
             result = asker.get(f"{path}/result")
             assert result.status_code == 200
             assert result.content == sender.get(f"{path}/result").content

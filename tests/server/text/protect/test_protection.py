@@ -177,10 +177,17 @@ SENTENCES = st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=12).fla
 )
 
 
+def without_soft_hyphens(sentence: str) -> str:
+    """Protected spans keep theirs: an address with one is another address."""
+    ends = [0, *(end for span in protected_spans(sentence) for end in span), len(sentence)]
+    parts = [sentence[start:end] for start, end in pairwise(ends)]
+    return "".join(part if number % 2 else part.replace("\u00ad", "") for number, part in enumerate(parts))
+
+
 @given(SENTENCES)
 def test_a_model_that_copies_gives_the_sentence_back(sentence: str) -> None:
     masked = mask(sentence, spells_ascii)
-    assert restore(masked, masked.text).text == sentence.replace("\u00ad", "")
+    assert restore(masked, masked.text).text == without_soft_hyphens(sentence)
     assert not restore(masked, masked.text).is_moved
 
 
