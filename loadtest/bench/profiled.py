@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 
 from server.artifact.artifact import Artifact
-from server.backends.onnx.session import open_session, session_options
+from server.backends.onnx.session import open_optimized, open_session, session_options
 
 PRODUCTS = frozenset({
     "MatMul", "FusedMatMul", "Gemm", "FusedGemm", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul",
@@ -118,10 +117,8 @@ class ProductsAlone:
         for each in model.graph.input:
             dtype = onnx.helper.np_dtype_to_tensor_dtype(self._feeds[each.name].dtype)
             each.type.tensor_type.elem_type = dtype
-        options = session_options()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self.weight_bytes = weight_bytes(model)
-        self._session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+        self._session = open_optimized(model.SerializeToString())
         self._binding = self._session.io_binding()
         for name, array in self._feeds.items():
             self._binding.bind_cpu_input(name, array)

@@ -17,6 +17,12 @@ _NICE = 5
 """Translation has priority: when all cores are busy, a parser gets about a third of the time of a decoding thread."""
 _OPEN_FILES = 32
 _PR_SET_PDEATHSIG = 1
+OUT_OF_MEMORY = 12
+"""Exit status of a parser process without memory to say so: ENOMEM."""
+
+
+def out_of_memory_message(memory_bytes: int) -> str:
+    return f"the file takes more than {memory_bytes // 2**20} MB of memory; split it, or leave out what is no text"
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,14 @@ def main(memory_bytes: int, cpu_seconds: float) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # messages of libraries may quote a client's file, which must not reach a log
         os.dup2(nothing, stream)
-    with contextlib.suppress(Closed, OSError):
+    status = 0
+    try:
         _serve(requests, answers, memory_bytes, cpu_seconds)
-    os._exit(0)  # skips the cleanup, which takes long for a large heap
+    except MemoryError:  # not even for the answer
+        status = limits.OUT_OF_MEMORY
+    except (Closed, OSError):
+        pass
+    os._exit(status)  # skips the cleanup, which takes long for a large heap
 
 
 def import_formats() -> None:
@@ -79,8 +84,7 @@ def _refusal(error: Exception, memory_bytes: int) -> dict[str, Any]:
     """The answer for an error. An error that no format expects says where it was raised, for the server's log, and
     quotes nothing of the file."""
     if _is_out_of_memory(error):
-        megabytes = memory_bytes // 2**20
-        message = f"the file takes more than {megabytes} MB of memory; split it, or leave out what is no text"
+        message = limits.out_of_memory_message(memory_bytes)
         return {"error": FileTooLarge.__name__, "message": message, "failure": "memory", "retires": True}
     if isinstance(error, FileError):
         name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)

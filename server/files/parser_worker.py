@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, get_args
 
 import server
 from server.files.formats.base import DamagedFile, FileError, FileTooLarge
-from server.files.limits import FileLimits
+from server.files.limits import OUT_OF_MEMORY, FileLimits, out_of_memory_message
 from server.files.messages import Closed, MessageTooLarge, receive, send
 from server.files.parsing import ERRORS, Failure
 
@@ -200,6 +200,9 @@ class ParserWorker:
             return FileTooLarge(
                 f"the file takes more than {self._limits.cpu_seconds:g} seconds of processor time; split it"
             )
+        if status == OUT_OF_MEMORY:
+            self._on_failure("memory")
+            return FileTooLarge(out_of_memory_message(self._limits.memory_bytes))
         if status == -getattr(signal, "SIGKILL", 0):
             self._on_failure("memory")
             return FileTooLarge("there is too little memory for the file; split it, or try again later")

@@ -91,6 +91,13 @@ def open_session(
     return session
 
 
+def open_optimized(model: bytes) -> onnxruntime.InferenceSession:
+    """A session of a graph whose nodes run as they are."""
+    options = session_options()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(model, options, providers=[PROVIDERS["cpu"]])
+
+
 def check_available(device: Device) -> None:
     """Raise ArtifactError where the installed onnxruntime has no provider for the device."""
     available = onnxruntime.get_available_providers()

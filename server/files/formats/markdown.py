@@ -59,6 +59,10 @@ class _Paragraph:
         return self.placeholder_text.render(translation, str)
 
 
+_LINE_END = re.compile(r"\r\n?|\n")
+"""As the parser counts lines."""
+
+
 class _Part(NamedTuple):
     """A part of the file from `start` to `end`, and its texts."""
 
@@ -110,7 +114,7 @@ def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
     from markdown_it import MarkdownIt
     from markdown_it.rules_core import StateCore
 
-    if text.count("\n") > max_tokens:
+    if text.count("\n") + text.count("\r") - text.count("\r\n") > max_tokens:
         raise FileTooLarge(f"the file has more than {max_tokens} lines; split it into smaller files")
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["inline", "text_join"])
     state = StateCore(text, parser, {})
@@ -125,15 +129,12 @@ def _parts(text: str, max_tokens: int, languages: tuple[str, str]) -> Iterator[_
     front = _FRONT_MATTER.match(text)
     offset = front.end() if front else 0
     read = text[:offset] + without_tag_lines(text[offset:])
-    lines = read[offset:].split("\n")
-    starts = [offset]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    cursor, row, misses, kept = offset, offset, 0, kept_lines(text[offset:].split("\n"))
+    starts = [offset, *(end.end() for end in _LINE_END.finditer(read, offset)), len(read) + 1]
+    cursor, row, misses, kept = offset, offset, 0, kept_lines(_LINE_END.split(text[offset:]))
     for token in _blocks(read[offset:], max_tokens):
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
-        first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(lines))], len(text))
+        first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(starts) - 1)], len(text))
         if token.type == "html_block" and token.map[0] in kept:
             continue
         if token.type == "html_block" and read[first:stop].strip() == token.content.strip():
@@ -151,7 +152,7 @@ def _parts(text: str, max_tokens: int, languages: tuple[str, str]) -> Iterator[_
         for number, (start, end) in enumerate(places):
             box = None if number else _TASK.match(text, start, end)  # a task's "[ ]"
             begin = box.end() if box else start
-            yield _Part(begin, end, _read(" ".join(line.strip() for line in text[begin:end].split("\n"))))
+            yield _Part(begin, end, _read(" ".join(map(str.strip, _LINE_END.split(text[begin:end])))))
             cursor = end
 
 

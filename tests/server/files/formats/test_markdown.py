@@ -1,5 +1,7 @@
 """Markdown: syntax stays, also that of extensions."""
 
+import pytest
+
 from tests.server.files.formats.small import translated
 
 MARKDOWN = """---
@@ -104,3 +106,17 @@ def test_extensions_of_markdown() -> None:
         .replace('title="a tip">more\nabout it<', 'title="A TIP">MORE ABOUT IT<')
         .replace("It costs $5, not $6; let $x_a$ be $$y$$ here.", "IT COSTS $5, NOT $6; LET $x_a$ BE $$y$$ HERE.")
     )
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+@pytest.mark.parametrize("block", ["<div>raw</div>", "<![CDATA["])
+def test_any_ends_of_lines(end: str, block: str) -> None:
+    """Those of old Macs, too; a block of HTML may not end."""
+    text = MARKDOWN.partition("---\n# ")[2].replace("<div>raw</div>", block)
+    expected = translated(text.encode(), "a.md").decode()
+    assert expected != text
+    assert translated(text.replace("\n", end).encode(), "a.md").decode() == expected.replace("\n", end)
+
+
+def test_a_carriage_return_is_the_end_of_a_line_beside_others() -> None:
+    assert translated(b"\r\r# One\n\nTwo.\n\n<![CDATA[", "a.md") == b"\r\r# ONE\n\nTWO.\n\n<![CDATA["
