@@ -72,7 +72,19 @@ def test_throughput_over_http_is_what_was_measured() -> None:
     figures = measured("http")["64 clients: throughput"]
     ours, peer, ratio = f"{figures['ours']:,.0f}", f"{figures['peer']:,.0f}", f"{figures['ratio']:.2f}"
     assert table("tokens/s")[-1][1:4] == [ours, peer, ratio]
-    assert f"| {ours} tokens/s | {peer} tokens/s (CTranslate2 behind FastAPI) |" in README
+
+
+def test_load_beside_libretranslate_is_what_was_measured() -> None:
+    page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+    files = {"mixed text": "load-libretranslate", "everyday sentences": "load-libretranslate-short"}
+    rows = table("p95, s", page)
+    for case, ours, peer in rows:
+        text, rate = case.split(", ")
+        figures = measured(files[text])[f"{rate}: p95"]
+        assert [ours, peer.split(" ")[0]] == [f"{figures[side]:.2f}" for side in SIDES]
+    assert len(rows) == 7
+    first = measured("load-libretranslate")["10 requests/s: p95"]
+    assert f"| {first['ours']:.2f} s | {first['peer']:.2f} s (LibreTranslate 1.9.6) |" in README
 
 
 def test_load_is_what_was_measured() -> None:
