@@ -1,11 +1,12 @@
 """Writes a checkpoint as an artifact: into a temporary folder, which is renamed after all checks."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -103,15 +104,21 @@ def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[
     Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
     was, when a graph deviates from the model; ExportError for graphs that cannot be exported.
     """
+    with replaced(out) as folder:
+        return _write(content, folder, options)
+
+
+@contextlib.contextmanager
+def replaced(out: Path) -> Iterator[Path]:
+    """A new folder that takes the place of `out` at the end; after an error `out` is as it was."""
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
-        differences = _write(content, temporary, options)
+        yield temporary
         temporary.chmod(0o755)
         replace_folder(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return differences
 
 
 def replace_folder(new: Path, out: Path) -> None:

@@ -41,7 +41,7 @@ def unpack(path: Path, folder: Path) -> None:
             for place, part in parts:
                 if ".." in place.parts or place.is_absolute() or "\\" in str(place):
                     raise ImportRefused(f"{path}: its file {str(place)!r} would be outside of the folder")
-                if place in written or len(written) == MAX_FILES:
+                if place in written or (folder / place).exists() or len(written) == MAX_FILES:
                     raise ImportRefused(f"{path} has a file twice ({place}), or more than {MAX_FILES} files")
                 written.add(place)
                 (folder / place).parent.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,13 @@
 import dataclasses
 import json
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import onnx
 
-from export.artifact_writer import described_shortlist, replace_folder
+from export.artifact_writer import described_shortlist, replaced
 from export.goldens import goldens_of
 from export.manifest import graph_files, manifest_text
 from export.onnx_graph.shortlist import ShortlistPlan
@@ -29,15 +28,8 @@ def add_shortlist(artifact: Artifact, plan: ShortlistPlan, out: Path) -> dict[st
     """Write `artifact` with the shortlist to the folder `out`, which may be its own. Returns, by precision, the largest
     difference to the graphs without a shortlist among the same words. Raises ParityError, NoProjection, and
     ArtifactError for an artifact without ONNX graphs; `out` is then as it was."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
-        differences = _write(artifact, plan, temporary)
-        temporary.chmod(0o755)
-        replace_folder(temporary, out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return differences
+    with replaced(out) as folder:
+        return _write(artifact, plan, folder)
 
 
 def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, float]:

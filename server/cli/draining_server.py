@@ -8,7 +8,7 @@ import uvicorn
 
 from server.api.serving.server_state import ServerState
 from server.runtime.forced_exit import ForcedExit
-from server.runtime.processes.listening import ANY_IPV6
+from server.runtime.processes.listening import ANY_IPV6, listen
 
 logger = logging.getLogger("ringmt")
 
@@ -33,11 +33,8 @@ class DrainingServer(uvicorn.Server):
         if sockets is not None or self.config.host != ANY_IPV6 or not socket.has_dualstack_ipv6():
             await super().startup(sockets)
             return
-        try:  # asyncio's own socket for :: takes no connections over IPv4
-            address = (ANY_IPV6, self.config.port)
-            listening = socket.create_server(
-                address, family=socket.AF_INET6, backlog=self.config.backlog, dualstack_ipv6=True
-            )
+        try:
+            [listening] = listen(ANY_IPV6, self.config.port, self.config.backlog)
         except OSError as error:
             logger.error("%s", error)
             raise SystemExit(1) from None

@@ -3,7 +3,7 @@
 import socket
 
 ANY_IPV6 = "::"
-"""Every interface, over IPv6 and over IPv4 as well."""
+"""Every interface, over IPv6 and over IPv4 as well; asyncio's own socket for it takes no connections over IPv4."""
 
 
 def listen(host: str, port: int, backlog: int) -> list[socket.socket]:

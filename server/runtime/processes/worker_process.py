@@ -12,6 +12,8 @@ from server.runtime.processes.board import Board
 from server.runtime.processes.passing import Passage
 from server.runtime.processes.shared_rows import FileLock, SharedRows
 
+_FAILURE = "failure"
+
 
 @dataclass(frozen=True)
 class WorkerProcess:
@@ -30,12 +32,12 @@ class WorkerProcess:
     @property
     def why_not_started(self) -> Path:
         """A file with the reason why a worker could not start."""
-        return self.folder / "failure"
+        return self.folder / _FAILURE
 
     @staticmethod
     def reason_in(folder: Path) -> str | None:
         """What a worker wrote to `why_not_started`."""
-        file = folder / "failure"
+        file = folder / _FAILURE
         return file.read_text() if file.exists() else None
 
 

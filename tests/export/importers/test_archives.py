@@ -123,6 +123,14 @@ def test_a_file_that_an_archive_has_twice_is_refused(tmp_path: Path) -> None:
         unpack(tmp_path / "a.tar", tmp_path / "out")
 
 
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.bin.gz").write_bytes(gzip.compress(b"new"))
+    (tmp_path / "a.bin").write_bytes(b"old")
+    with pytest.raises(ImportRefused, match=r"has a file twice \(a.bin\)"):
+        unpack(tmp_path / "a.bin.gz", tmp_path)
+    assert (tmp_path / "a.bin").read_bytes() == b"old"
+
+
 PACKED = {}
 for name, write in WAYS.items():
     with tempfile.TemporaryDirectory() as folder:
