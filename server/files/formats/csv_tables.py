@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
 from server.files.formats.delimiters import delimiter_of
-from server.files.formats.spans import Span, opened, value
+from server.files.formats.spans import Span, opened
 from server.text.base.words import has_letters
 
 MAX_COLUMNS = 1000
@@ -56,18 +56,19 @@ def open_csv(data: bytes, language: str, budget: Budget, options: FileOptions) -
         chosen = _default(whole, delimiter, start, first)
         notes = chosen.notes()
 
-    def quoted(translation: str) -> str:
-        return '"' + translation.replace('"', '""') + '"'
+    needs_quotes = re.compile(rf'"|[^{re.escape(delimiter)}\r\n]*+[{re.escape(delimiter)}\r\n]').match
 
-    def plain(translation: str) -> str:
-        needs_quotes = any(special in translation for special in (delimiter, "\n", "\r") if special)
-        return quoted(translation) if needs_quotes or translation.startswith('"') else translation
+    def quoted(translations: Sequence[str]) -> str:
+        return '"' + translations[0].replace('"', '""') + '"'
+
+    def plain(translations: Sequence[str]) -> str:
+        return quoted(translations) if needs_quotes(translations[0]) else translations[0]
 
     def spans() -> Iterator[Span]:
         for cell in _cells(whole, delimiter, start):
-            if has_letters(cell.raw) and chosen.has(cell):
+            if chosen.has(cell) and has_letters(cell.raw):
                 write = quoted if _is_quoted(cell.raw) else plain
-                yield value(cell.start, cell.end, cell.text, write)
+                yield Span(cell.start, cell.end, (cell.text,), write)
 
     file = opened(whole, encoding.encode, spans(), budget, encoding.notes)
     file.notes.extend(notes)
@@ -119,8 +120,10 @@ def _default(whole: str, delimiter: str, start: int, first: Sequence[str]) -> _C
     num_rows = 0
     for cell in _cells(whole, delimiter, start):
         num_rows = cell.row + 1
-        if cell.row and cell.column < MAX_COLUMNS and has_letters(cell.raw):
-            are_keys[cell.column] = are_keys.get(cell.column, True) and _is_key(cell.text)
+        if not cell.row or cell.column >= MAX_COLUMNS or are_keys.get(cell.column) is False:
+            continue
+        if has_letters(cell.raw):
+            are_keys[cell.column] = _is_key(cell.text)
     if num_rows == 1:
         are_keys = {column: _is_key(text) for column, text in enumerate(first[:MAX_COLUMNS])}
     keys = {column for column, is_key in are_keys.items() if is_key}

@@ -25,7 +25,7 @@ Place = tuple[int, int]
 
 def has_letters(text: str) -> bool:
     """Whether there is anything to translate: numbers and signs are not translated."""
-    return any(map(str.isalpha, text))
+    return text.isalpha() or any(map(str.isalpha, text))
 
 
 @dataclass(frozen=True)
