@@ -15,12 +15,15 @@ from zlib import crc32
 
 from rapidfuzz.distance import LCSseq
 
+from server.runtime.checkpoints import checkpoint
 from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
 VISITS_PER_CHAR = 32
 """Entries that are looked at for every character of a text, but LEAST_VISITS to MOST_VISITS for a text."""
 LEAST_VISITS, MOST_VISITS = 256, 20_000
+ADDED_AT_ONCE = 16
+"""Pairs between two checkpoints; searches wait while they are added."""
 CANDIDATES = 64
 """Entries that are compared with a text."""
 BUCKETS = 2**18
@@ -57,10 +60,16 @@ class MemoryIndex:
 
     def add(self, pairs: Iterable[Pair]) -> None:
         """Add pairs; one replaces an earlier one of the same normalised source."""
-        normals = [(pair, normalized(pair.source)) for pair in pairs]
-        prepared = [(pair, normal, entry_id(normal), _buckets_of(normal)) for pair, normal in normals]
+        remaining = iter(pairs)
+        while part := list(islice(remaining, ADDED_AT_ONCE)):
+            normals = [normalized(pair.source) for pair in part]
+            self._add(part, normals, [_buckets_of(normal) for normal in normals])
+            checkpoint()
+
+    def _add(self, pairs: Sequence[Pair], normals: Sequence[str], buckets_of_pairs: Sequence[set[int]]) -> None:
         with self._lock:
-            for pair, normal, name, buckets in prepared:
+            for pair, normal, buckets in zip(pairs, normals, buckets_of_pairs, strict=True):
+                name = entry_id(normal)
                 place = self._places.get(name)
                 if place is not None:
                     self.num_bytes += 2 * (len(pair.target) - len(self._pairs[place].target))

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import itertools
 import threading
 import weakref
 from collections.abc import Callable
@@ -11,7 +12,15 @@ from collections.abc import Callable
 import pytest
 
 from server.runtime.checkpoints import checkpoint
-from server.runtime.offload import INLINE_CHARS, SliceScheduler, offload, offload_above, run_in
+from server.runtime.offload import (
+    INLINE_CHARS,
+    PAUSE_AFTER,
+    PAUSE_SECONDS,
+    SliceScheduler,
+    offload,
+    offload_above,
+    run_in,
+)
 from server.scheduling import caller
 from server.scheduling.caller import Caller
 from tests.server.api.conftest import until
@@ -233,3 +242,37 @@ def test_what_an_unfinished_job_held_is_freed_without_a_garbage_collection(ends:
         asyncio.run(main())
     finally:
         gc.enable()
+
+
+def test_a_job_pauses_after_a_time_however_often_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a thread that waits for the interpreter gets it, whatever the job calls."""
+    clock, pauses = Clock(), list[float]()
+
+    def sleep(seconds: float) -> None:
+        pauses.append(clock.now)
+        clock.now += seconds
+
+    def work() -> None:
+        for _ in range(1000):
+            clock.now += PAUSE_AFTER / 10
+            checkpoint()
+
+    monkeypatch.setattr("server.runtime.offload.time.sleep", sleep)
+    asyncio.run(run_in(SliceScheduler(1, 1.0, clock), work))
+    assert len(pauses) == pytest.approx(100, abs=10)
+    gaps = [later - earlier - PAUSE_SECONDS for earlier, later in itertools.pairwise(pauses)]
+    assert min(gaps) >= PAUSE_AFTER * 0.99
+    assert max(gaps) <= PAUSE_AFTER * 1.2
+
+
+def test_work_that_is_short_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, pauses = Clock(), list[float]()
+
+    def work() -> None:
+        for _ in range(9):
+            clock.now += PAUSE_AFTER / 10
+            checkpoint()
+
+    monkeypatch.setattr("server.runtime.offload.time.sleep", pauses.append)
+    asyncio.run(run_in(SliceScheduler(1, 1.0, clock), work))
+    assert pauses == []

@@ -1,5 +1,6 @@
 """Exact and near matches, compared with a dictionary and with a scan of all entries."""
 
+import contextlib
 import tracemalloc
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from server.runtime.checkpoints import on_checkpoint
+from server.runtime.offload import Abandoned
 from server.translation_memory import index as index_module
-from server.translation_memory.index import CANDIDATES, MemoryIndex, lengths_of, likeness
+from server.translation_memory.index import ADDED_AT_ONCE, CANDIDATES, MemoryIndex, lengths_of, likeness
 from server.translation_memory.pairs import EXACT, Found, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
@@ -188,3 +191,27 @@ def test_made_up_words_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> No
         tracemalloc.stop()
     assert taken < 3 * characters
     assert [found.likeness for found in index.near(pairs[7].source + "!", 90, 1)] == [99]
+
+
+@settings(max_examples=30)
+@given(PAIRS, st.integers(0, 3))
+def test_what_was_added_in_part_may_be_added_again(pairs: list[Pair], parts: int) -> None:
+    """Adding ends at a checkpoint when its caller is cancelled."""
+    expected, repeated = MemoryIndex(), MemoryIndex()
+    expected.add(pairs)
+    left = iter(range(parts))
+
+    def end() -> None:
+        if next(left, None) is None:
+            raise Abandoned
+
+    token = on_checkpoint.set(end)
+    with contextlib.suppress(Abandoned):
+        repeated.add(pairs)
+    on_checkpoint.reset(token)
+    assert len(repeated) <= ADDED_AT_ONCE * (parts + 1)
+    repeated.add(pairs)
+    assert (len(repeated), repeated.num_bytes) == (len(expected), expected.num_bytes)
+    for pair in pairs:
+        assert repeated.exact(pair.source) == expected.exact(pair.source)
+        assert repeated.near(pair.source, 50, 9) == expected.near(pair.source, 50, 9)
