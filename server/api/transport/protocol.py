@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.api.requests.body import DISCARDED_BYTES
+from server.api.transport.client_transport import ClientTransport
 from server.api.transport.connection_limits import MAX_PIPELINED_BYTES, Connections, Reason
-from server.api.transport.joined_writes import JoinedWrites
+from server.api.transport.read_turns import ReadTurns
 
 HEAD_SECONDS = 10.0
 """Seconds for a request line and headers, and for a new connection to send anything."""
@@ -35,6 +36,7 @@ class PromptProtocol(HttpToolsProtocol):
     and body of an answer in one write. `bounds` are those of all connections of a server."""
 
     bounds: ClassVar[Connections]
+    turns: ClassVar[ReadTurns]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -50,10 +52,10 @@ class PromptProtocol(HttpToolsProtocol):
     @classmethod
     def within(cls, bounds: Connections) -> "type[PromptProtocol]":
         """The class of the connections of one server."""
-        return type(cls.__name__, (cls,), {"bounds": bounds})
+        return type(cls.__name__, (cls,), {"bounds": bounds, "turns": ReadTurns()})
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._writes = JoinedWrites(transport, self.loop, self._is_closing)
+        self._writes = ClientTransport(transport, self.loop, self._is_closing)
         super().connection_made(self._writes)
         self._be_patient()
         self.bounds.add(self)
@@ -67,6 +69,8 @@ class PromptProtocol(HttpToolsProtocol):
             if self._discarded_bytes > DISCARDED_BYTES:
                 self._stop_lingering()
                 return
+        if is_lingering or not (self._is_in_head or self._is_idle):
+            self.turns.received(self._writes, len(data), self.loop)
         message, in_head, body = self._messages, self._is_in_head, self._body_bytes
         super().data_received(data)
         if self.transport.is_closing():
@@ -179,6 +183,7 @@ class PromptProtocol(HttpToolsProtocol):
         self._forget_linger()
         self._forget_pipelined()
         self.bounds.remove(self)
+        self.turns.remove(self._writes)
         super().connection_lost(exc)
 
     @property

@@ -1,16 +1,18 @@
-"""A transport that sends the head and the body of an answer in one write."""
+"""A transport that sends the head and the body of an answer in one write, and reads bodies in turns."""
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
 
-class JoinedWrites(asyncio.Transport):
+class ClientTransport(asyncio.Transport):
     """Joins what is written before `flush`, or in one iteration of the event loop, into one write to the socket.
 
     uvicorn writes head and body one after the other. A server that is killed in between leaves a head without its body,
     and a proxy that has passed the head on cannot ask another server any more. What a socket took it delivers, even
-    when its process is killed."""
+    when its process is killed.
+
+    It reads while neither uvicorn, which lets a body wait until its route reads it, nor `hold_reading` stops it."""
 
     def __init__(
         self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, closing: Callable[[], None] = lambda: None
@@ -19,6 +21,7 @@ class JoinedWrites(asyncio.Transport):
         super().__init__()
         self._transport, self._loop, self._closing = transport, loop, closing
         self._waiting: list[bytes] = []
+        self._is_paused = self._is_held = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if not self._waiting:
@@ -50,7 +53,24 @@ class JoinedWrites(asyncio.Transport):
         return self._transport.get_extra_info(name, default)
 
     def pause_reading(self) -> None:
-        self._transport.pause_reading()
+        self._is_paused = True
+        self._read_or_not()
 
     def resume_reading(self) -> None:
-        self._transport.resume_reading()
+        self._is_paused = False
+        self._read_or_not()
+
+    def hold_reading(self) -> None:
+        """Read nothing until `release_reading`, whatever uvicorn does."""
+        self._is_held = True
+        self._read_or_not()
+
+    def release_reading(self) -> None:
+        """Read again, unless uvicorn has paused."""
+        self._is_held = False
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        stops = self._is_paused or self._is_held
+        if stops is self._transport.is_reading() and not self._transport.is_closing():
+            self._transport.pause_reading() if stops else self._transport.resume_reading()
