@@ -45,6 +45,8 @@ class Prober:
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
+                if not line.endswith("\n"):  # the process was killed meanwhile
+                    break
                 kind, began, seconds, status = line.split()
                 with self._changed:
                     self._probes.append(Probe(kind, float(began), float(seconds), int(status)))

@@ -30,7 +30,7 @@ from server.runtime.processes.listening import listen
 from server.runtime.processes.shared_rows import SharedRows
 from server.runtime.processes.supervisor import Forked, Supervisor
 from server.runtime.processes.worker_process import WorkerProcess, shared_folder
-from server.runtime.trim_heap import FullCollections
+from server.runtime.trim_heap import IdleCleanup
 from server.settings import SETTINGS, Settings
 from server.telemetry.logs import log_config
 
@@ -80,7 +80,7 @@ def _serve(settings: Settings, process: WorkerProcess | None = None) -> int:
     allow_open_files(settings.max_connections + OTHER_FILES)
     logger.info("%d threads decode, per model (--num-workers)", settings.engine.num_workers)
     server.forced_exit.start()
-    FullCollections(server.is_idle).start()
+    IdleCleanup(server.is_idle).start()
     server.run()
     if state.failure is not None:
         if process is None:

@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from server.runtime.process_memory import address_space_bytes
+
 if sys.platform != "win32":
     import resource
 
@@ -49,7 +51,7 @@ def limit_process(memory_bytes: int) -> None:
             (resource.RLIMIT_FSIZE, 0),
             (resource.RLIMIT_NOFILE, _OPEN_FILES),
             (resource.RLIMIT_NPROC, 0),
-            (resource.RLIMIT_AS, _memory(0) + memory_bytes),
+            (resource.RLIMIT_AS, address_space_bytes() + memory_bytes),
         ):
             with contextlib.suppress(
                 ValueError, OSError
@@ -66,16 +68,3 @@ def limit_cpu(seconds: float) -> None:
         soft = math.ceil(used.ru_utime + used.ru_stime + seconds)
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
-
-
-def resident_bytes() -> int:
-    """Resident memory of this process in bytes; 0 where the system has no such figure."""
-    return _memory(1)
-
-
-def _memory(column: int) -> int:
-    """Bytes of /proc/self/statm: the address space (0) or resident memory (1). 0 where the system has no such file."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

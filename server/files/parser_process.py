@@ -16,6 +16,7 @@ from server.files.formats.base import DamagedFile, FileError, FileOptions, FileT
 from server.files.formats.registry import FORMATS
 from server.files.messages import Closed, receive, send
 from server.files.parsing import ERRORS, SourceFile, read_texts, write_file
+from server.runtime.process_memory import resident_bytes
 
 _LIBRARIES = ("markdown_it", "yaml", "fluent.syntax", "charset_normalizer")
 _RETIRES_AT_BYTES = 64 * 2**20
@@ -64,7 +65,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO, memory_bytes: int, cpu_seconds
         limits.limit_cpu(cpu_seconds)
         answer, written = _answer(fields, data, memory_bytes)
         del fields, data
-        retires = "retires" in answer or limits.resident_bytes() > _RETIRES_AT_BYTES
+        retires = "retires" in answer or resident_bytes() > _RETIRES_AT_BYTES
         send(answers, {**answer, "retires": retires}, written)
 
 

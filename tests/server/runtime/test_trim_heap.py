@@ -1,4 +1,4 @@
-"""Full garbage collections run at idle times, and not while work is in flight."""
+"""Full garbage collections run and free memory is returned at idle times, and not while work is in flight."""
 
 import gc
 import json
@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from server.runtime.trim_heap import DUE_AFTER, OVERDUE_AFTER, FullCollections, collect
+from server.runtime.trim_heap import DUE_AFTER, OVERDUE_AFTER, TRIM_AFTER, IdleCleanup, collect
 
 
 class Cycle:
@@ -44,7 +44,7 @@ def test_cycles_are_freed_when_a_collection_is_due(
     reference = weakref.ref(cycle)
     del cycle
     collections_before[0] = count
-    FullCollections(lambda: is_idle).collect_if_due()
+    IdleCleanup(lambda: is_idle).collect_if_due()
     assert (reference() is None) == is_freed
 
 
@@ -71,7 +71,7 @@ def test_frozen_cycles_are_freed_by_the_next_collection() -> None:
 
 PROGRAM = """
 import gc, json, threading
-from server.runtime.trim_heap import FullCollections
+from server.runtime.trim_heap import IdleCleanup
 collections = {"full": 0, "younger": 0}
 
 def count(phase, info):
@@ -79,7 +79,7 @@ def count(phase, info):
         collections["full" if info["generation"] == 2 else "younger"] += 1
 
 gc.callbacks.append(count)
-FullCollections(lambda: False).start()
+IdleCleanup(lambda: False).start()
 kept = [[number] for number in range(1_000_000)]
 print(json.dumps(collections))
 """
@@ -91,6 +91,62 @@ def test_no_full_collection_runs_during_work() -> None:
     collections = json.loads(result.stdout)
     assert collections["younger"] > 100
     assert collections["full"] == 0
-    default = PROGRAM.replace("FullCollections(lambda: False).start()", "")
+    default = PROGRAM.replace("IdleCleanup(lambda: False).start()", "")
     result = subprocess.run([sys.executable, "-c", default], capture_output=True, text=True, check=True)
     assert json.loads(result.stdout)["full"] > 0
+
+
+class Memory:
+    """Resident bytes, as the system would report them."""
+
+    def __init__(self) -> None:
+        self.now, self.live, self.trims = 0, 0, 0
+
+    def __call__(self) -> int:
+        return self.now
+
+    def trim(self) -> None:
+        self.trims += 1
+        self.now = self.live
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    memory = Memory()
+    monkeypatch.setattr("server.runtime.trim_heap.trim_heap", memory.trim)
+    return memory
+
+
+def test_free_memory_is_returned_when_the_server_is_idle(memory: Memory) -> None:
+    is_idle = False
+    cleanup = IdleCleanup(lambda: is_idle, memory)
+    memory.now = 3 * TRIM_AFTER
+    cleanup.trim_if_grown()
+    assert memory.trims == 0
+    is_idle = True
+    cleanup.trim_if_grown()
+    assert (memory.trims, memory.now) == (1, 0)
+
+
+def test_live_memory_is_not_trimmed_again_and_again(memory: Memory) -> None:
+    cleanup = IdleCleanup(lambda: True, memory)
+    memory.now = memory.live = 3 * TRIM_AFTER
+    for _ in range(5):
+        cleanup.trim_if_grown()
+    assert memory.trims == 1
+    memory.now += TRIM_AFTER - 1
+    cleanup.trim_if_grown()
+    assert memory.trims == 1
+    memory.now += 1
+    cleanup.trim_if_grown()
+    assert memory.trims == 2
+
+
+def test_growth_counts_from_the_least_memory_since_the_last_trim(memory: Memory) -> None:
+    memory.now = memory.live = 10 * TRIM_AFTER
+    cleanup = IdleCleanup(lambda: True, memory)
+    memory.now = 2 * TRIM_AFTER  # a model was unloaded
+    cleanup.trim_if_grown()
+    memory.now = 3 * TRIM_AFTER
+    cleanup.trim_if_grown()
+    assert memory.trims == 1
