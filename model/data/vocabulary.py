@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID, ConfigError
 
 TEMPERATURE = 0.2
 """The alpha of Kudo 2018, section 3.2: a segmentation is drawn with its probability to this power. In a vocabulary of
@@ -15,23 +15,29 @@ the kind bpe SentencePiece skips this share of the merges (Provilkov et al. 2020
 
 def train_vocabulary(sentences: Iterable[str], size: int, path: Path, kind: str = "unigram") -> None:
     """Train a model of `size` pieces and write it to `path`. Unseen characters fall back to bytes, so every text
-    has ids and every id sequence has text."""
+    has ids and every id sequence has text. Raises ConfigError for text that is too little for so many."""
     buffer = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences),
-        model_writer=buffer,
-        vocab_size=size,
-        model_type=kind,
-        character_coverage=0.9998,
-        byte_fallback=True,
-        normalization_rule_name="nmt_nfkc",
-        pad_id=PAD_ID,
-        unk_id=UNK_ID,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
-        num_threads=2,
-        minloglevel=2,
-    )
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=buffer,
+            vocab_size=size,
+            model_type=kind,
+            character_coverage=0.9998,
+            byte_fallback=True,
+            normalization_rule_name="nmt_nfkc",
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            num_threads=2,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise ConfigError(
+            f"no vocabulary of {size} pieces can be learned from this text; give more text, or a smaller vocab_size "
+            f"({error})"
+        ) from error
     path.write_bytes(buffer.getvalue())
 
 

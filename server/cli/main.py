@@ -29,6 +29,7 @@ COMMANDS = {
     "export": "write a trained model as an artifact that can be served",
     "unpack": "take the weights out of an artifact, to train on with",
     "shortlist": "learn a shortlist from text that an artifact translates, and add it to the artifact",
+    "distil": "train a student on what an artifact translates",
     "import": "turn a checkpoint that others trained into an artifact",
     "models": "list the models of other programs on this machine that can be imported",
     "bench": "measure how fast an artifact translates on this machine",

@@ -1,11 +1,8 @@
 """`ringmt translate`: translates lines, in order and many at a time, or files."""
 
 import argparse
-import queue
 import sys
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from tqdm import tqdm
@@ -16,87 +13,26 @@ from server.cli.command import add_setting_flags, settings_of
 from server.cli.translate_document import translate_document
 from server.cli.translate_files import memory_of, translate_files
 from server.documents.errors import Unservable
-from server.engine.request import Overloaded, SearchOptions
+from server.engine.request import SearchOptions
 from server.files.formats.base import FileOptions
 from server.files.formats.registry import FORMATS
 from server.settings import SETTINGS, Settings, SettingsError
 from server.stores.interface import StoreError
 from server.stores.records import Mode
 from server.telemetry.metrics import Metrics
+from server.translation.offline import translate_lines
 from server.translation.pair_translator import in_languages
-from server.translation.translator import PendingText, RequestedOptions, Translator
+from server.translation.translator import RequestedOptions, Translator
 
-LINES_AHEAD = 256
-"""Lines that are read and queued ahead of the oldest unwritten line."""
 _NAMES = ("models", "default_beam_size", "context_store", "context_cache_bytes")
 _SETTINGS = tuple(setting for setting in SETTINGS if setting.is_engine or setting.name in _NAMES)
-
-
-class LineReader:
-    """Reads lines ahead in a thread, so that a finished translation never waits for the next line."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._ahead: queue.Queue[str | Exception] = queue.Queue(LINES_AHEAD)
-        threading.Thread(target=self._read, args=(lines,), daemon=True, name="reader").start()
-
-    def next(self, wait: bool) -> str:
-        """The next line without its line break. Raises EOFError at the end, queue.Empty if `wait` is False and no line
-        has been read yet, and exceptions of reading."""
-        line = self._ahead.get(block=wait)
-        if isinstance(line, Exception):
-            raise line
-        return line
-
-    def _read(self, lines: Iterable[str]) -> None:
-        try:
-            for line in lines:
-                self._ahead.put(line.removesuffix("\n"))
-            self._ahead.put(EOFError())
-        except Exception as error:
-            self._ahead.put(error)
-
-
-def translate_lines(translator: Translator, lines: Iterable[str], options: SearchOptions) -> Iterator[str]:
-    """Translations of `lines` in their order, each as soon as it is finished. At most LINES_AHEAD are in flight; they
-    are cancelled when the generator is closed."""
-    reader = LineReader(lines)
-    pending: deque[PendingText] = deque()
-    is_at_end = False
-    try:
-        while pending or not is_at_end:
-            if is_at_end or len(pending) == LINES_AHEAD:
-                yield pending.popleft().wait().text
-                continue
-            try:
-                line = reader.next(wait=not pending)
-            except EOFError:
-                is_at_end = True
-            except queue.Empty:
-                yield pending.popleft().wait().text
-            else:
-                yield from _submit(translator, line, options, pending)
-    finally:
-        for text in pending:
-            text.cancel()
-
-
-def _submit(translator: Translator, line: str, options: SearchOptions, pending: deque[PendingText]) -> Iterator[str]:
-    """Queue a line; while the queue is full, wait for the oldest lines."""
-    while True:
-        try:
-            pending.append(translator.submit_text(line, options))
-            return
-        except Overloaded:
-            if not pending:
-                raise
-        yield pending.popleft().wait().text
 
 
 def choose_artifact(settings: Settings, source: str | None, target: str | None) -> Translator:
     """Load the first model for the languages. Raises ArtifactError that lists the available pairs if none or several
     pairs match."""
     manifests = {folder: read_manifest(folder) for folder in find_artifacts(settings.models)}
-    matching = {folder: pair for folder, manifest in manifests.items() if (pair := _pair_of(manifest, source, target))}
+    matching = {folder: pair for folder, manifest in manifests.items() if (pair := pair_of(manifest, source, target))}
     if not matching:
         available = _listed((each.source_language, each.target_language) for each in manifests.values())
         raise ArtifactError(
@@ -108,7 +44,7 @@ def choose_artifact(settings: Settings, source: str | None, target: str | None) 
     return in_languages(Translator.load(folder, settings.engine, Metrics()), *pair)
 
 
-def _pair_of(manifest: Manifest, source: str | None, target: str | None) -> tuple[str, str] | None:
+def pair_of(manifest: Manifest, source: str | None, target: str | None) -> tuple[str, str] | None:
     """The languages of a model that translates from `source` into `target`, None for any; None where it does not, or
     has several such pairs."""
     pairs = [
@@ -240,7 +176,7 @@ class TranslateCommand:
             tqdm(unit=" lines", file=sys.stderr, disable=not sys.stderr.isatty()) as progress,
         ):
             for translation in translate_lines(translator, lines, options):
-                sys.stdout.buffer.write(translation.encode("utf-8", errors="surrogateescape") + b"\n")
+                sys.stdout.buffer.write(translation.text.encode("utf-8", errors="surrogateescape") + b"\n")
                 sys.stdout.flush()
                 progress.update()
 

@@ -12,13 +12,13 @@ import pytest
 
 from server.cli import main as cli
 from server.cli.command import ENTRY_POINT_GROUP
-from server.cli.translate import LineReader, translate_lines
 from server.keys.ring import KeyRing
 from server.settings import EngineSettings
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.sqlite import SqliteStore
 from server.telemetry.metrics import Metrics
+from server.translation.offline import LineReader, translate_lines
 from server.translation.translator import Translator
 from tests.server.api.conftest import until
 
@@ -52,8 +52,9 @@ def test_lines_stay_in_order_with_a_short_queue(tiny_artifact: Path) -> None:
     try:
         options = translator.options(beam_size=1)
         lines = ["Yes.\n", "We walk home in the rain.\n", "Where is the station?\n"]
-        alone = {line: next(iter(translate_lines(translator, [line], options))) for line in lines}
-        assert list(translate_lines(translator, lines * 20, options)) == [alone[line] for line in lines * 20]
+        alone = {line: next(iter(translate_lines(translator, [line], options))).text for line in lines}
+        together = [translation.text for translation in translate_lines(translator, lines * 20, options)]
+        assert together == [alone[line] for line in lines * 20]
     finally:
         translator.stop(timeout=0)
 
