@@ -29,13 +29,14 @@ from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
+from model.training.imported import SOURCE_VOCABULARY, load_imported, source_vocabulary
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact, file_hash
 from server.artifact.language_tokens import LanguageTokens
 from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
 from server.engine.self_test import GOLDEN
 
-ATTRIBUTION, SOURCE_VOCABULARY = "ATTRIBUTION.md", "source-vocabulary.model"
+ATTRIBUTION = "ATTRIBUTION.md"
 
 SMALL_VOCABULARY = 16_000
 ShortlistSizes = tuple[int, int] | Literal["auto"] | None
@@ -93,8 +94,16 @@ def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict
     has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
     shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
     lexicon = find_lexicon(checkpoint)
-    origin = _origin(checkpoint, model.config)
-    content = Content(model, find_vocabulary(checkpoint), origin, document, shortlist, lexicon)
+    path = checkpoint / SUMMARY
+    origin = read_json(path) if path.is_file() else {}
+    imported = load_imported(checkpoint)
+    if imported is None:
+        content = Content(model, find_vocabulary(checkpoint), origin, document, shortlist, lexicon)
+        return write_artifact(content, out, options)
+    content = Content(
+        model, checkpoint / VOCABULARY, origin, document, source_vocabulary=source_vocabulary(checkpoint),
+        source_prefix=imported.source_prefix, forced_eos=imported.forced_eos, parity_on_examples=True,
+    )  # fmt: skip
     return write_artifact(content, out, options)
 
 
@@ -161,7 +170,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
             VOCABULARY,
             options.licence,
             options.length_penalty,
-            content.origin,
+            described_origin(content.origin, model.config),
         ),
         source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
         source_prefix=prefix,
@@ -282,8 +291,6 @@ def write_graph(
         write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
 
 
-def _origin(checkpoint: Path, config: ModelConfig) -> dict[str, Any]:
-    """The fields of training.json, where there is one, and the model's configuration where these lack it."""
-    path = checkpoint / SUMMARY
-    origin = read_json(path) if path.is_file() else {}
+def described_origin(origin: dict[str, Any], config: ModelConfig) -> dict[str, Any]:
+    """The origin with the model's configuration, where its recipe does not have it: `ringmt unpack` reads it."""
     return origin if "model" in origin.get("recipe", {}) else origin | {"model": config.to_dict()}

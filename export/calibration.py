@@ -79,7 +79,7 @@ def context_ranges(
         store = stack_store([store_sentence(document, *pair) for pair in pairs])  # one by one, as above
         for index, pair in enumerate(pairs):
             for seen in (others, before):
-                document.hidden(collate([Pair(*pair)]), store, seen[index : index + 1])
+                document.hidden(collate([Pair(*pair)], document.base.config.ids), store, seen[index : index + 1])
     # A weighted mean is at most as large as the values, which are the last tensor of a store.
     ranges["context.attention.output"] = float(store.tensors[-1].abs().max())
     ranges = {site: largest * (HEADROOM if site.startswith("context.") else 1) for site, largest in ranges.items()}

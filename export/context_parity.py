@@ -49,16 +49,20 @@ def context_difference(document: DocumentModel, backend: Backend, steps: int, co
     """Largest difference of candidate scores over the offline document of `sample_sources`, the shortest of which has
     no words and is never visible. `copies` of them are a long document, whose first sentences are decoded."""
     base = document.base
-    sources = sample_sources(base.config.vocab_size, base.config.max_length)
+    config = base.config
+    words = config.source_vocab_size or config.vocab_size
+    sources = sample_sources(words, config.max_length, eos_id=config.eos_id)
     targets = [] if document.on_encoder else [source[-2::-1] for source in sources]  # any translation will do
     ids, keep = (torch.from_numpy(array) for array in padded(sources))
     pairs = [Pair(source[:-1], targets[index] if targets else []) for index, source in enumerate(sources)] * copies
-    store = half_precision(document.store(words_of(base, document.config.side, collate(pairs))))
+    store = half_precision(document.store(words_of(base, document.config.side, collate(pairs, config.ids))))
     index, same = torch.arange(len(pairs)), torch.zeros(len(pairs), dtype=torch.long)
     distance = context_distance(same, index, same, index, online=False)[: len(sources)]
     encoder_output = document.encode(ids, keep > 0, store, distance)
     model = base if document.on_encoder else DocumentStepModel(document, store, distance)
-    return decoding_difference(model, backend, attend_all(backend, sources, targets, copies), encoder_output, steps)
+    return decoding_difference(
+        model, backend, attend_all(backend, sources, targets, copies), encoder_output, steps, config.ids
+    )
 
 
 class DocumentStepModel:

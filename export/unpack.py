@@ -17,9 +17,12 @@ import torch
 from torch import Tensor
 
 from export.onnx_graph.builder import GraphBuilder
+from export.onnx_graph.candidates import padded_vocabulary
 from export.onnx_graph.linear import Array
-from model.config import ConfigError, ModelConfig
+from model.config import SPECIAL_IDS, ConfigError, ModelConfig
+from model.masks import HIDDEN
 from model.training.checkpoint import SUMMARY, VOCABULARY, new_model, save_model, write_json
+from model.training.imported import SOURCE_VOCABULARY, Imported, check_trainable, load_imported
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import Manifest
 
@@ -31,30 +34,55 @@ PREFIXES = ("model.", "base.")
 def unpack(artifact: Path, out: Path) -> ModelConfig:
     """Write weights, configuration, vocabulary and record of the artifact's sentence model as a checkpoint; returns the
     configuration. Weights are exact where there are fp32 graphs. Raises ConfigError for artifacts without ONNX graphs
-    or without the model's configuration, and for graphs with other weights, as imported models have."""
+    or without the model's configuration, for graphs with other weights, and for imported models that nothing can be
+    trained on."""
     loaded = Artifact.load(artifact)
     manifest = loaded.manifest
     config = _config(manifest)
+    imported = _imported(manifest, config)
     precision = next((precision for precision in ("fp32", "int8") if _has(manifest, precision)), None)
     if precision is None:
         raise ConfigError(f"artifact '{manifest.name}' has no ONNX graphs to read weights from")
     graphs = manifest.graph("onnx", precision)
     actual: dict[str, Array] = {}
     for name in (graphs.encode, graphs.step):
-        actual |= _weights(GraphBuilder.of(onnx.load(loaded.path(name)), name), config)
+        graph = GraphBuilder.of(onnx.load(loaded.path(name)), name)
+        actual |= _weights(graph, config)
+        if name == graphs.step:
+            actual |= _projection(graph, config)
     expected = {name: tuple(value.shape) for name, value in new_model(config).named_parameters()}
     weights = _joined(actual)
     wrong = [name for name, shape in expected.items() if name not in weights or weights[name].shape != shape]
     if wrong:
         raise ConfigError(
             f"the graphs of artifact '{manifest.name}' do not hold {wrong[0]} ({len(wrong)} of {len(expected)} weights "
-            "are missing): it was not written by `ringmt export`"
+            "are missing): it was not written by `ringmt export`, or imported without fp32"
         )
     save_model({name: weights[name] for name in expected}, config, out)
     shutil.copyfile(loaded.path(manifest.vocabulary_file), out / VOCABULARY)
+    if imported is not None:
+        imported.save(out)
+        if manifest.source_vocabulary_file:
+            shutil.copyfile(loaded.path(manifest.source_vocabulary_file), out / SOURCE_VOCABULARY)
     record = {**manifest.origin, "unpacked_from": f"{manifest.name}, {precision}"}
     write_json(out / SUMMARY, record)
     return config
+
+
+def _imported(manifest: Manifest, config: ModelConfig) -> Imported | None:
+    """What a model that others trained has beside its configuration; None for one of ours. Raises ConfigError for those
+    that nothing can be trained on."""
+    imported = Imported(manifest.source_prefix, manifest.forced_eos)
+    is_ours = imported == Imported() and not manifest.source_vocabulary_file and config.ids == SPECIAL_IDS
+    if is_ours and not config.output_bias and config.source_eos:
+        return None
+    if manifest.languages is not None:
+        raise ConfigError(
+            f"artifact '{manifest.name}' translates between many languages, for which nothing is trained here; a "
+            "Marian model of several targets can be imported for one of them, by --language-token"
+        )
+    check_trainable(config, f"artifact '{manifest.name}'")
+    return imported
 
 
 def _has(manifest: Manifest, precision: str) -> bool:
@@ -66,7 +94,8 @@ def _config(manifest: Manifest) -> ModelConfig:
     described = manifest.origin.get("model", recipe.get("model"))
     if described is None:
         raise ConfigError(
-            f"artifact '{manifest.name}' has no model configuration: it was imported, or exported by an old version"
+            f"artifact '{manifest.name}' has no model configuration: it was imported, or exported by an old version; "
+            "import or export it again"
         )
     return ModelConfig.from_dict(described)
 
@@ -89,6 +118,21 @@ def _weights(graph: GraphBuilder, config: ModelConfig) -> dict[str, Array]:
             scale = _array(graph, rows.input[0].removesuffix(INT8) + ROWS)
             factor = np.float32(math.sqrt(config.d_model) if config.scaled_embedding else 1)
             results[own.removesuffix(INT8)] = _array(graph, rows.input[0]) * scale / factor
+    return results
+
+
+def _projection(graph: GraphBuilder, config: ModelConfig) -> dict[str, Array]:
+    """What the step graph has without a name, padded to whole groups of words: the bias of the output, in which words
+    that are never chosen are hidden, and at fp32 a projection that is not tied."""
+    size, results = padded_vocabulary(config.vocab_size), dict[str, Array]()
+    for name in graph.constant_names():
+        values = graph.array(name)
+        if values is None or values.dtype != np.float32 or _own_name(name) is not None:
+            continue
+        if config.output_bias and values.shape == (size,) and (values[[*config.ids.suppressed]] == HIDDEN).all():
+            results["embedding.output_bias"] = values[: config.vocab_size]
+        if not config.tied_output and values.shape == (size, config.d_model):
+            results["embedding.output_weight"] = values[: config.vocab_size]
     return results
 
 
@@ -133,7 +177,14 @@ class UnpackCommand:
         if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
             raise ConfigError(f"{args.out} is not empty: name a folder that does not exist yet")
         unpack(args.artifact, args.out)
-        print(f"{args.out}: a checkpoint; train on with `start: {args.out}` in a recipe")
+        if load_imported(args.out) is None:
+            print(f"{args.out}: a checkpoint; train on with `start: {args.out}` in a recipe")
+        else:
+            penalty = Artifact.load(args.artifact).manifest.length_penalty
+            print(
+                f"{args.out}: a checkpoint of an imported model; train a context layer with `document: {{base: "
+                f"{args.out}}}` in a recipe, then export with --length-penalty {penalty:g}"
+            )
         return 0
 
 

@@ -12,6 +12,7 @@ everything, where most recipes here freeze the sentence model; and it learns fro
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, ContextConfig
@@ -133,10 +134,16 @@ def words_of(base: TranslationModel, side: str, batch: Batch) -> Words:
     """The word representations of the sentences of `batch`; their targets are used on the decoder's side only."""
     encoder_output = base.encode(batch.source, batch.source_keep)
     if side == "encoder":
-        return Words(encoder_output, encoder_output, is_word(batch.source))
+        return Words(encoder_output, encoder_output, before_eos(batch.source_keep))
     # The step that predicts a word stands for it, so keys and values line up with target_out.
     decoded = base.decoder_output(batch.target_in, encoder_output, batch.source_keep)
     return Words(decoded.query, decoded.state, is_word(batch.target_out))
+
+
+def before_eos(keep: Tensor) -> Tensor:
+    """The positions of words among those that are kept, bool [sentence, length]: all but the last, whatever ids the
+    model has."""
+    return keep & torch.nn.functional.pad(keep[:, 1:], (0, 1))
 
 
 def is_word(ids: Tensor) -> Tensor:

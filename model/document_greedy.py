@@ -41,7 +41,7 @@ def document_store(model: DocumentModel, sources: Sequence[list[int]], max_lengt
     if not model.on_encoder:
         drafts = greedy(model.base, sources, max_length)
     pairs = [Pair(*both) for both in zip(sources, drafts, strict=True)]
-    return model.store(words_of(model.base, model.config.side, collate(pairs)))
+    return model.store(words_of(model.base, model.config.side, collate(pairs, model.base.config.ids)))
 
 
 @torch.no_grad()

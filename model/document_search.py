@@ -33,7 +33,7 @@ class StoredSentence:
 @torch.no_grad()
 def store_sentence(model: DocumentModel, source: Sequence[int], target: Sequence[int] = ()) -> StoredSentence:
     """`source` and `target` without EOS; the target (a translation) matters on the decoder's side only."""
-    words = words_of(model.base, model.config.side, collate([Pair(list(source), list(target))]))
+    words = words_of(model.base, model.config.side, collate([Pair(list(source), list(target))], model.base.config.ids))
     store = model.store(words)
     real = words.keep[0]
     # Padding and EOS stand behind the words.

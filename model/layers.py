@@ -104,6 +104,14 @@ class TargetEmbedding(TokenEmbedding):
             raise ConfigError("output_bias is for imported models: set it to false to train")
         return self.projection
 
+    def projected_states(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """hidden [token, d] -> states and a matrix whose product is `logits`: where there is a bias, it is one more
+        column of the matrix, for which the states have a one."""
+        if self.output_bias is None:
+            return hidden, self.projection
+        ones = hidden.new_ones(len(hidden), 1)
+        return torch.cat([hidden, ones], dim=1), torch.cat([self.projection, self.output_bias[:, None]], dim=1)
+
     def logits(self, hidden: Tensor) -> Tensor:
         """[..., d] -> [..., vocabulary]"""
         return nn.functional.linear(hidden, self.projection, self.output_bias)

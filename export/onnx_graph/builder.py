@@ -127,10 +127,10 @@ class GraphBuilder:
         self._rename(tensor, name)
 
     def constant(self, values: Any, name: str | None = None) -> str:
-        """A constant tensor; small equal ones are shared."""
+        """A constant tensor; small equal ones without a `name` are shared."""
         array: NDArray[Any] = np.asarray(values, order="C")
         key = (array.dtype.str, array.shape, array.tobytes()) if array.size < SMALL else None
-        if key is not None and key in self._small:
+        if name is None and key is not None and key in self._small:
             return self._small[key]
         name = name or f"{self.name}/constant.{len(self._constants)}"
         self._constants[name] = numpy_helper.from_array(array, name)

@@ -35,6 +35,7 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
             dynamic_axes=free,
             opset_version=OPSET,
             do_constant_folding=False,
+            keep_initializers_as_inputs=True,  # or equal weights, such as biases of zero, lose their names but for one
             dynamo=False,
         )
     model = onnx.load_from_string(buffer.getvalue())
@@ -42,7 +43,8 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
     model.ClearField("producer_version")
     del model.opset_import[:]
     model.opset_import.extend(opsets())
-    read = {name for node in model.graph.node for name in node.input}
+    weights = {weight.name for weight in model.graph.initializer}
+    read = {name for node in model.graph.node for name in node.input} - weights
     for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
         model.graph.input.remove(tensor)
     return model

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from model.config import BOS_ID, EOS_ID, PAD_ID
+from model.config import PAD_ID, SPECIAL_IDS, SpecialIds
 
 T = TypeVar("T")
 
@@ -40,18 +40,19 @@ class Batch:
         )
 
 
-def pad(rows: Sequence[list[int]]) -> Tensor:
+def pad(rows: Sequence[list[int]], pad_id: int) -> Tensor:
     width = max(len(row) for row in rows)
-    return torch.tensor([row + [PAD_ID] * (width - len(row)) for row in rows])
+    return torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
 
 
-def collate(pairs: Sequence[Pair]) -> Batch:
-    source = pad([[*pair.source, EOS_ID] for pair in pairs])
+def collate(pairs: Sequence[Pair], ids: SpecialIds = SPECIAL_IDS) -> Batch:
+    """`ids`: those of the model. A source word may have the id of padding, where the source has a vocabulary of its
+    own."""
     return Batch(
-        source=source,
-        source_keep=source != PAD_ID,
-        target_in=pad([[BOS_ID, *pair.target] for pair in pairs]),
-        target_out=pad([[*pair.target, EOS_ID] for pair in pairs]),
+        source=pad([[*pair.source, ids.eos] for pair in pairs], ids.pad),
+        source_keep=pad([[1] * (len(pair.source) + 1) for pair in pairs], 0) > 0,
+        target_in=pad([[ids.bos, *pair.target] for pair in pairs], ids.pad),
+        target_out=pad([[*pair.target, ids.eos] for pair in pairs], ids.pad),
     )
 
 

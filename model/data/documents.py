@@ -77,10 +77,11 @@ def read_documents(
     max_pair_length: int,
     limit: int | None = None,
     alone: bool = False,
+    source_vocabulary: Vocabulary | None = None,
 ) -> list[Document]:
     """The documents among a corpus's first `limit` pairs, without pairs longer than `max_pair_length` pieces.
     In a corpus that is not divided into documents every pair is a document with `alone`; otherwise raises
-    CorpusError."""
+    CorpusError. `source_vocabulary`: of the source, where it has one of its own."""
     pairs = read_corpus(folder, name, *languages)
     is_divided = not pairs or pairs[-1].document > 0
     if not is_divided and not alone:
@@ -90,7 +91,7 @@ def read_documents(
         )
     pairs = pairs[:limit]
     encoded = zip(
-        vocabulary.encode([pair.source for pair in pairs]),
+        (source_vocabulary or vocabulary).encode([pair.source for pair in pairs]),
         vocabulary.encode([pair.target for pair in pairs]),
         (pair.document if is_divided else number for number, pair in enumerate(pairs)),
         strict=True,

@@ -21,6 +21,8 @@ Model = TypeVar("Model", bound=nn.Module)
 SUMMARY, METRICS = "training.json", "metrics.csv"
 ZOO = Path(__file__).parent.parent / "zoo"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
+IMPORTED = "imported.json"
+"""Of a model that others trained (model/training/imported.py)."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -104,11 +106,21 @@ def load_weights(model: Model, folder: Path) -> Model:
 
 def find_vocabulary(folder: Path) -> Path:
     """A checkpoint's vocabulary.model: in its folder, or beside it for checkpoints that share one. Raises
-    FileNotFoundError that names both places."""
+    FileNotFoundError that names both places, and ConfigError for an imported model."""
+    refuse_imported(folder)
     for place in (folder, folder.parent):
         if (place / VOCABULARY).is_file():
             return place / VOCABULARY
     raise FileNotFoundError(f"{VOCABULARY} is neither in {folder} nor beside it")
+
+
+def refuse_imported(folder: Path) -> None:
+    """Raise ConfigError for a checkpoint of a model that others trained."""
+    if (folder / IMPORTED).is_file():
+        raise ConfigError(
+            f"{folder} is an imported model, whose words have ids of its own: it can be exported, or get a context "
+            "layer by a recipe with the section 'document', and `ringmt distil` makes a student of its artifact"
+        )
 
 
 def save_state(state: dict[str, Any], folder: Path) -> None:

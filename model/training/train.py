@@ -21,6 +21,7 @@ from model.training.checkpoint import (
     find_vocabulary,
     load_weights,
     new_model,
+    refuse_imported,
     save_model,
 )
 from model.training.guided import SureLinks, alignment_loss, lexicon_of
@@ -74,8 +75,10 @@ def load_text(recipe: DataRecipe, data: Path, vocabulary: Vocabulary) -> Trainin
 
 
 def find_start(name: str) -> Path:
-    """The checkpoint folder that a recipe's `start` means. Raises ConfigError where there is none with weights."""
+    """The checkpoint folder that a recipe's `start` means. Raises ConfigError where there is none with weights, and for
+    an imported model."""
     folder = find_base(name)
+    refuse_imported(folder)
     if not (folder / WEIGHTS).is_file():
         raise ConfigError(
             f"{folder} has the record of '{name}', but its weights are missing: unpack them from an artifact "

@@ -8,7 +8,6 @@ and in use.
 
 import copy
 import random
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import PAD_ID
 from model.data.batching import Batch, Pair, collate
 from model.data.corpus import data_hash
 from model.data.documents import (
@@ -31,13 +29,13 @@ from model.data.documents import (
     read_documents,
 )
 from model.data.items import read_items
-from model.data.vocabulary import Vocabulary
-from model.document import DocumentModel, Words, is_word, words_of
+from model.document import DocumentModel, Words, before_eos, words_of
 from model.scoring import encode_items, prefers_reference, score_items
-from model.training.checkpoint import VOCABULARY, WEIGHTS, find_base, find_vocabulary, load_model, save_model
+from model.training.checkpoint import WEIGHTS, find_base, load_model, save_model
 from model.training.document_checkpoint import load_context, save_document_model, split_weights
 from model.training.document_recipe import DocumentRecipe
 from model.training.drafts import drafts_of, with_drafts
+from model.training.imported import check_layer, copy_texts, load_imported, vocabularies
 from model.training.loss import projected_cross_entropy
 from model.training.run import TrainingRun
 from model.training.subword_sampling import SampledSources
@@ -49,11 +47,14 @@ class DocumentTraining(TrainingRun[Passage]):
     other sentences of their document."""
 
     def __init__(self, recipe: DocumentRecipe, data: Path, out: Path) -> None:
-        out.mkdir(parents=True, exist_ok=True)
         self.recipe, self.section = recipe, recipe.document
         self.base_folder = find_base(self.section.base)
-        shutil.copyfile(find_vocabulary(self.base_folder), out / VOCABULARY)
-        self.vocabulary = Vocabulary(out / VOCABULARY)
+        if load_imported(self.base_folder) is not None:
+            check_layer(recipe)
+        out.mkdir(parents=True, exist_ok=True)
+        copy_texts(self.base_folder, out)
+        self.sources, self.vocabulary = vocabularies(out, recipe.model)
+        self.ids = recipe.model.ids
         self.drawn = SampledSources(recipe.data, self.vocabulary, recipe.training.seed, out / "drawn")
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         base = load_model(self.base_folder).to(self.device)
@@ -83,7 +84,7 @@ class DocumentTraining(TrainingRun[Passage]):
         def documents(name: str, limit: int | None) -> list[Document]:
             languages = (recipe.source, recipe.target)
             alone = not self.section.freezes_base
-            read = read_documents(data, name, languages, vocabulary, recipe.max_pair_length, limit, alone)
+            read = read_documents(data, name, languages, vocabulary, recipe.max_pair_length, limit, alone, self.sources)
             if self.section.layer.side == "decoder" and self.section.context != "none":
                 sources = [sentence.pair.source for document in read for sentence in document]
                 weights = self.base_folder / WEIGHTS
@@ -147,7 +148,7 @@ class DocumentTraining(TrainingRun[Passage]):
         """(smoothed loss, nll, target tokens), summed over the sentences `rows` of the passage. distance [query,
         key] gives the visible sentences. `state_model` computes the states of stored sentences; None: no context."""
         model, base = self.documents, self.documents.base
-        batch = collate([sentence.pair for sentence in passage.queries]).to(self.device)
+        batch = collate([sentence.pair for sentence in passage.queries], self.ids).to(self.device)
         distance, rows = distance.to(self.device), rows.to(self.device)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.section.freezes_base):
             encoder_output = base.encode(batch.source, batch.source_keep)
@@ -164,16 +165,17 @@ class DocumentTraining(TrainingRun[Passage]):
             words = self.words(passage, state_model, batch, encoder_output)
             decoded = base.decoder_output(batch.target_in, encoder_output, batch.source_keep)
             hidden = model.attend_within(decoded.query, decoded.state, words, own, shown, distance).state[rows]
-        wanted = batch.target_out[rows] != PAD_ID
+        # A word that the vocabulary lacks is never said.
+        wanted = (batch.target_out[rows] != self.ids.pad) & (batch.target_out[rows] != self.ids.unk)
         loss, nll = projected_cross_entropy(
-            hidden[wanted], base.embedding.unbiased_projection(), batch.target_out[rows][wanted], smoothing
+            *base.embedding.projected_states(hidden[wanted]), batch.target_out[rows][wanted], smoothing
         )
         if self.section.quiet and changed is not None:
             loss = loss + self.section.quiet * changed
         if self.section.stress and torch.is_grad_enabled():
             stressed = torch.isin(batch.target_out[rows], self.stressed)
             more, _ = projected_cross_entropy(
-                hidden[stressed], base.embedding.unbiased_projection(), batch.target_out[rows][stressed], smoothing
+                *base.embedding.projected_states(hidden[stressed]), batch.target_out[rows][stressed], smoothing
             )
             loss = loss + self.section.stress * more
         return loss, float(nll), int(wanted.sum())
@@ -182,12 +184,12 @@ class DocumentTraining(TrainingRun[Passage]):
         """The stored words of the key sentences. Where the encoder output already holds their states, these are stored,
         with gradients; otherwise `state_model` computes them, as constants."""
         if passage.keys is passage.queries and state_model is self.documents.base and self.documents.on_encoder:
-            return Words(encoder_output, encoder_output, is_word(batch.source))
+            return Words(encoder_output, encoder_output, before_eos(batch.source_keep))
         return self.constant_words(passage.keys, state_model)
 
     @torch.no_grad()
     def constant_words(self, sentences: list[PlacedPair], state_model: TranslationModel) -> Words:
-        batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences])
+        batch = collate([Pair(sentence.pair.source, list(sentence.draft)) for sentence in sentences], self.ids)
         training = state_model.training
         try:
             return words_of(state_model.eval(), self.section.layer.side, batch.to(self.device))

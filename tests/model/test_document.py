@@ -5,10 +5,10 @@ import torch
 from torch import Tensor
 
 from model.attention.selective import mean_of_words
-from model.config import CONTEXT_ATTENTIONS, EOS_ID, PAD_ID
+from model.config import CONTEXT_ATTENTIONS, EOS_ID, PAD_ID, SpecialIds
 from model.context import Store
 from model.data.batching import Batch, Pair, collate
-from model.document import DocumentModel, Words, is_word, words_of
+from model.document import DocumentModel, Words, before_eos, is_word, words_of
 from model.masks import context_distance
 from tests.documents import lively_document_model, some_pairs
 
@@ -130,9 +130,21 @@ def test_steps_equal_teacher_forcing(attention: str, side: str) -> None:
             torch.testing.assert_close(logits[real], expected[:, step][real], atol=1e-5, rtol=0)
 
 
+def test_ids_of_a_model_are_those_of_its_batches() -> None:
+    """Padding and EOS have other ids in imported models, and a source word may have that of padding."""
+    ids = SpecialIds(pad=9, unk=1, bos=9, eos=0)
+    batch = collate([Pair([5, 9], [7]), Pair([8], [11, 10])], ids)
+    assert batch.source.tolist() == [[5, 9, 0], [8, 0, 9]]
+    assert batch.source_keep.tolist() == [[True, True, True], [True, True, False]]
+    assert batch.target_in.tolist() == [[9, 7, 9], [9, 11, 10]]
+    assert batch.target_out.tolist() == [[7, 0, 9], [11, 10, 0]]
+    assert before_eos(batch.source_keep).tolist() == [[True, True, False], [True, False, False]]
+
+
 @torch.no_grad()
 def test_bos_eos_and_padding_are_no_words() -> None:
     batch = collate([Pair([5, 6, 7], [8, 9]), Pair([5], [8])])
+    assert before_eos(batch.source_keep).tolist() == is_word(batch.source).tolist()
     assert is_word(batch.source).tolist() == [[True, True, True, False], [True, False, False, False]]
     model = lively_document_model(side="decoder")
     keep = words(model, batch).keep
