@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, cast
@@ -74,7 +74,7 @@ class Teacher:
         finally:
             translator.stop(timeout=0)
 
-    def rows(self, translator: Translator, lines: Iterable[bytes]) -> Iterator[Row]:
+    def rows(self, translator: Translator, lines: Iterable[bytes]) -> Generator[Row, None, None]:
         """One row for each line, in order. Raises what the engine raises."""
         reasons = deque[str | None]()
         """Of the lines that were read, why they cannot be translated; filled by the thread that reads ahead."""

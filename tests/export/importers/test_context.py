@@ -61,6 +61,10 @@ MODELS = {
 }
 
 
+SERVED = ("a language token", "SSRU, norms before, two vocabularies")
+ONE = pytest.mark.parametrize("unpacked", SERVED[:1], indirect=True)
+
+
 @dataclass(frozen=True)
 class Unpacked:
     artifact: Path
@@ -138,7 +142,7 @@ def test_the_loss_is_that_of_the_served_model(unpacked: Unpacked, tmp_path: Path
     assert run.dev_scores(with_context=False)["dialogues"] == pytest.approx(theirs, abs=1e-4)
 
 
-def test_a_context_layer_learns_and_is_served(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_a_context_layer_learns_and_the_imported_weights_stay(unpacked: Unpacked, tmp_path: Path) -> None:
     recipe = recipe_of(unpacked.checkpoint, tmp_path)
     run = DocumentTraining(recipe, SAMPLE, tmp_path / "context")
     first = {name: tensor.clone() for name, tensor in run.documents.context.state_dict().items()}
@@ -151,6 +155,10 @@ def test_a_context_layer_learns_and_is_served(unpacked: Unpacked, tmp_path: Path
     assert theirs.keys() == ours.keys()
     assert all(torch.equal(theirs[name], ours[name]) for name in theirs)
 
+
+@pytest.mark.parametrize("unpacked", SERVED, indirect=True)
+def test_a_model_with_context_is_served(unpacked: Unpacked, tmp_path: Path) -> None:
+    DocumentTraining(recipe_of(unpacked.checkpoint, tmp_path), SAMPLE, tmp_path / "context").run()
     options = ExportOptions("context", ("en", "de"), (("onnx", "fp32"),), examples=ENGLISH[:2])
     differences = export_artifact(tmp_path / "context", tmp_path / "artifact", options)
     assert any("context" in kind for kind in differences)  # compared with the model
@@ -177,6 +185,7 @@ def serving(artifact: Path) -> Iterator[RunningServer]:
         yield server
 
 
+@ONE
 def test_what_cannot_be_trained_is_refused_by_name(unpacked: Unpacked, tmp_path: Path) -> None:
     base = unpacked.checkpoint
     layer = {"attention": "sparse-soft", "side": "decoder", "num_heads": 2}
@@ -208,6 +217,7 @@ def test_models_of_many_languages_are_not_unpacked(tmp_path: Path) -> None:
     assert not (tmp_path / "checkpoint").exists()
 
 
+@ONE
 def test_artifacts_of_older_versions_are_imported_again(unpacked: Unpacked, tmp_path: Path) -> None:
     manifest = read_manifest(unpacked.artifact)
     assert manifest.origin["imported"] in ("marian", "marian-nmt")
