@@ -118,12 +118,14 @@ def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZ
     """The seconds of the text of `LARGE` characters (of `most`, if that is less); raises AssertionError if the time
     grows faster than the text."""
     size = min(LARGE, most) // 4
-    small, large = fastest(run, shape.text(size), 1), fastest(run, shape.text(4 * size), 1)
+    small, large = None, fastest(run, shape.text(4 * size), 1)
     seconds = large
     while large < MEASURABLE and 16 * size <= most:  # large enough to be measured
         size *= 4
         small, large = large, fastest(run, shape.text(4 * size), 1)
-    if large < MEASURABLE or large <= MAX_GROWTH * small:
+    if large >= MEASURABLE and small is None:
+        small = fastest(run, shape.text(size), 1)
+    if small is None or large < MEASURABLE or large <= MAX_GROWTH * small:
         return seconds
     # Larger texts reach the bounds of bounded patterns and grow no more. Of two sizes, one fits the machine's caches.
     larger = [times * size for times in (1, 2, 4, 8) if 4 * times * size <= most]

@@ -22,7 +22,7 @@ _SYMBOLS = (
         "emoji",
         EMOJI,
         f"\ufe0f|\u20e3|{_EMOJI}",
-        ("\U0001f600", "\u2764\ufe0f", "\U0001f468\u200d\U0001f469", "\u00a9", "1\ufe0f\u20e3", "#\u20e3"),
+        ("\U0001f600", "\u2764\ufe0f", "\U0001f468\u200d\U0001f469", "\u00a9", "1\ufe0f\u20e3", "#\u20e3", "*\u20e3"),
     ),
     Row("tags of files", PLACEHOLDER.pattern, PLACEHOLDER.pattern, ("\U000f8000",)),
     Row("terms", TERM_PLACEHOLDER.pattern, TERM_PLACEHOLDER.pattern, ("\U000fc000",)),
@@ -30,27 +30,26 @@ _SYMBOLS = (
 ROWS = (*TEMPLATES, *TAGS, *MESSAGES, *ADDRESSES, *DATA, *FILES, *_SYMBOLS)
 
 
-_SIGN, _WORD, _OTHER = r"(?=[!-/:-@\[-`{-~])", r"(?<!\w)(?=\w)", r"(?=[^\x00-\x7f])"
+_WORD, _OTHER = r"(?<!\w)(?=\w)", r"(?=[^\x00-\x7f])"
 
 
 def _joined(rows: Iterable[Row]) -> str:
     """One pattern for all rows. Inside a word none is tried, and elsewhere only the rows with an example that begins as
-    the text does: with a letter or digit, with another sign of ASCII, or beyond ASCII."""
-    tried: dict[str, list[str]] = {_SIGN: [], _WORD: [], _OTHER: []}
+    the text does: with the same sign of ASCII, with a letter or digit, or beyond ASCII."""
+    tried: dict[str, list[str]] = {}
     for row in rows:
         for beginning in dict.fromkeys(_beginning(example) for example in row.examples):
-            tried[beginning].append(row.pattern)
-    return "|".join(
-        f"{beginning}(?:" + "|".join(f"(?:{pattern})" for pattern in patterns) + ")"
-        for beginning, patterns in tried.items()
-        if patterns
-    )
+            tried.setdefault(beginning, []).append(row.pattern)
+    joined = {beginning: "|".join(f"(?:{pattern})" for pattern in patterns) for beginning, patterns in tried.items()}
+    others = [f"{beginning}(?:{joined.pop(beginning)})" for beginning in (_WORD, _OTHER) if beginning in joined]
+    of_signs = "|".join(f"(?={sign})(?:{patterns})" for sign, patterns in joined.items())
+    return "|".join([f"(?=[{''.join(joined)}])(?:{of_signs})", *others])
 
 
 def _beginning(example: str) -> str:
     if not example[0].isascii():
         return _OTHER
-    return _WORD if example[0].isalnum() else _SIGN
+    return _WORD if example[0].isalnum() else re.escape(example[0])
 
 
 _PROTECTED = re.compile(_joined(ROWS), re.DOTALL)
@@ -63,7 +62,7 @@ OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """The last character of an emoji."""
 
-_BEGINNING = re.compile("|".join((_SIGN, _WORD, _OTHER)))
+_BEGINNING = re.compile("|".join((r"(?=[!-/:-@\[-`{-~])", _WORD, _OTHER)))
 _AT_ONCE, _LONGEST, _PLACES = 2_048, 12_288, 1_024
 """Characters of a text that is searched at once; characters of the longest span in a longer text, except a run of
 emoji; places between two checkpoints."""

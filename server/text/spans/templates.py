@@ -65,7 +65,8 @@ TEMPLATES = (
         "expressions of shells, JavaScript, Ruby, Thymeleaf",
         r"[$#%*@~]!?\{(?:[^{}\n]++|\{[^{}\n]*+\})*+\}",
         r"[$#%*@~]!?\{",
-        ("${HOME}", "${a.name}", "${a ? 'b c' : d}", "${f({a: 1})}", "#{user.name}", "%{total}", "@{/home}", "$!{x}"),
+        ("${HOME}", "${a.name}", "${a ? 'b c' : d}", "${f({a: 1})}", "#{user.name}", "%{total}", "@{/home}", "$!{x}",
+         "*{user.name}", "~{footer}"),
     ),
     Row("percent brackets of the Template Toolkit", r"\[%(?:[^%\[]++|%(?!\]))*+%\]", r"\[%", ("[% user.name %]",)),
     Row(

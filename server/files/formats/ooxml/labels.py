@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from xml.sax.saxutils import escape
 
 from server.files.formats.xml_files import valid_text
 from server.text.base.placeholders import PLACEHOLDER, without_placeholders
@@ -25,7 +24,12 @@ _LONGEST: Mapping[str, int] = {"errorTitle": 32, "promptTitle": 32, "error": 255
 """Characters of an attribute, at most: programs refuse files with more."""
 _ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
-_QUOTES = {'"': "&quot;", "'": "&apos;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+_ESCAPES = str.maketrans(
+    {
+        "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;",
+        "\n": "&#10;", "\t": "&#9;", "\r": "&#13;",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Label:
 
     def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
         text = valid_text(PLACEHOLDER.sub("", translation))
-        yield escape(text if not 0 < self.max_length < len(text) else self.raw, _QUOTES).encode()
+        yield (text if not 0 < self.max_length < len(text) else self.raw).translate(_ESCAPES).encode()
 
 
 def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:

@@ -1,11 +1,11 @@
 """Writes what a paragraph holds for a translation: every mark and span once, text between them."""
 
+import html
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import cast
-from xml.sax.saxutils import escape
 
 from server.files.formats.ooxml.content import Atom, Format, Item, Mark, Run, Span
 from server.files.formats.ooxml.layout import laid_out
@@ -168,7 +168,7 @@ class Writer:
             text = valid_text(self._text)
             is_spaced = self._run.node.kind in (WORD, SHEET) and text != " ".join(text.split())
             space = b' xml:space="preserve"' if is_spaced else b""
-            written = escape(text).encode()
+            written = html.escape(text, quote=False).encode()
             yield b"<" + name + space + b">" + written + b"</" + name + b">" if name else written
         self._text = None
 

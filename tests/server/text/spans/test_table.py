@@ -1,6 +1,7 @@
 """Every row of the table of protected spans."""
 
 import re
+import string
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,10 @@ from server.text.spans import table
 from server.text.spans.row import Row
 from server.text.spans.table import ROWS, protected_spans, template_spans
 from server.text.spans.templates import TEMPLATES
+from tests.server.text import hostile
+from tests.server.text.spans.first_characters import first_characters
+
+SIGNS = string.punctuation
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -25,6 +30,47 @@ def test_examples_are_whole_spans(row: Row) -> None:
             spans = protected_spans(before + example + after)
             place = (len(before), len(before) + len(example))
             assert place in spans or joins(spans, place), (example, before + example + after, spans)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_there_is_an_example_for_every_sign_that_a_span_begins_with(row: Row) -> None:
+    """A row is tried at no other sign. Rows of words and of emoji alone are tried at no sign."""
+    begun = {example[0] for example in row.examples} & {*SIGNS}
+    assert first_characters(row.pattern, SIGNS) == begun or not begun
+
+
+TRIED_AT_ALL_SIGNS = re.compile(
+    "|".join(
+        f"{beginning}(?:{'|'.join(f'(?:{row.pattern})' for row in ROWS if any(map(tried, row.examples)))})"
+        for beginning, tried in (
+            (r"(?=[!-/:-@\[-`{-~])", lambda example: example[0] in SIGNS),
+            (r"(?<!\w)(?=\w)", lambda example: example[0].isascii() and example[0].isalnum()),
+            (r"(?=[^\x00-\x7f])", lambda example: not example[0].isascii()),
+        )
+    ),
+    re.DOTALL,
+)
+"""The slow twin: at every sign the rows that begin with any sign."""
+
+
+def spans_of_all(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in TRIED_AT_ALL_SIGNS.finditer(text)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_rows_that_are_not_tried_at_a_sign_find_nothing_there(row: Row) -> None:
+    for example in row.examples:
+        for sign in SIGNS:
+            for text in (sign + example, sign + example[1:], f"a {sign}{example[1:]} b", f"_{sign}{example}"):
+                assert protected_spans(text) == spans_of_all(text), text
+
+
+EXAMPLES = [example for row in ROWS for example in row.examples]
+
+
+@given(st.lists(st.sampled_from([*EXAMPLES, *hostile.EVERYTHING, *SIGNS, " "]), max_size=12).map("".join))
+def test_a_text_has_the_spans_of_all_rows(text: str) -> None:
+    assert protected_spans(text) == spans_of_all(text)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.language], ids=lambda row: row.name)
