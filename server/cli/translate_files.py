@@ -11,6 +11,7 @@ from tqdm import tqdm
 from server.documents.errors import Unservable
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
+from server.files.doubtful import in_words
 from server.files.file_translation import TranslatedFile, translate_file
 from server.files.formats.base import NO_OPTIONS, FileError, FileOptions
 from server.files.in_process import InProcessParser
@@ -53,8 +54,8 @@ def translate_files(
             print(f"ringmt: {path}: {error}", file=sys.stderr)
             status = 1
         else:
-            flags = ", ".join(f"{count} {flag}" for flag, count in sorted(translated.flags.items()))
-            for note in translated.notes:
+            flags = in_words(translated.flags)
+            for note in (*translated.notes, *translated.doubtful.notes()):
                 print(f"ringmt: {path}: {note}", file=sys.stderr)
             print(f"{output}: {translated.num_sentences} sentences" + (f"; check: {flags}" if flags else ""))
     return status

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from server.documents.batches import OnProgress, translate_all
@@ -11,6 +11,8 @@ from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
 from server.documents.translate import DocumentTask
 from server.documents.two_stage import after_first, cut_for_second
+from server.files.accelerators import Separated, separated
+from server.files.doubtful import Doubtful, FlaggedSentence
 from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
 from server.files.parsing import ParsedFile
@@ -38,8 +40,8 @@ _SEPARATORS = "\x1e\x1d\x1c\x1f"
 
 @dataclass(frozen=True)
 class TranslatedFile:
-    """`flags`: how many sentences have each flag. `num_characters` of the texts that were translated. `notes`: how the
-    file was read where that is not certain, and what else was changed."""
+    """`flags`: how many sentences have each flag; `doubtful` are those that have any. `num_characters` of the texts
+    that were translated. `notes`: how the file was read where that is not certain, and what else was changed."""
 
     data: bytes
     name: str
@@ -48,6 +50,7 @@ class TranslatedFile:
     num_characters: int
     flags: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    doubtful: Doubtful = field(default_factory=Doubtful)
 
 
 async def translate_file(
@@ -71,22 +74,20 @@ async def translate_file(
     translation = _FileTranslation(models, reader, options, mode, on_progress, memory)
     most = _max_sentences(file.source.max_characters)
     sentences, translations, texts = await translation.translate(file.texts, terms, most)
-    written = await file.write(texts, translation.languages)
-    flags = _counted(await offload(translation.flags_of, sentences, translations))
+    apart = await offload(separated, file.texts, texts) if memory is None else Separated(texts)
+    written = await file.write(apart.translations, translation.languages)
+    notes = [*written.notes, *([_clashes(apart.num_clashes)] if apart.num_clashes else [])]
+    found = await offload(translation.flags_of, sentences, translations)
+    doubtful = Doubtful.of(_flagged(sentences, translations, found))
+    flags = _counted(found)
     models[-1].count_flags(flags)
     if memory is not None:
         memory.count(len(translation.remembered))
     num_characters = file.num_chars
     name = translated_name(file.name, language)
     media_type = file.written_media_type
-    return TranslatedFile(written.data, name, media_type, len(sentences), num_characters, flags, written.notes)
-
-
-@dataclass(frozen=True)
-class FlaggedSentence:
-    source: str
-    target: str
-    flags: tuple[str, ...]
+    counts = len(sentences), num_characters
+    return TranslatedFile(written.data, name, media_type, *counts, flags, notes, doubtful)
 
 
 @dataclass(frozen=True)
@@ -113,16 +114,25 @@ async def translate_as_document(
     sentences, targets, translations = await translation.translate(texts, terms, _max_sentences(max_characters))
     flags = await offload(translation.flags_of, sentences, targets)
     models[-1].count_flags(_counted(flags))
-    flagged = [
-        FlaggedSentence(sentence.source, target, flags_of_sentence)
-        for sentence, target, flags_of_sentence in zip(sentences, targets, flags, strict=True)
-        if flags_of_sentence
-    ]
-    return TranslatedDocument(translations, len(sentences), flagged)
+    return TranslatedDocument(translations, len(sentences), list(_flagged(sentences, targets, flags)))
+
+
+def _clashes(count: int) -> str:
+    labels = "1 label has" if count == 1 else f"{count} labels have"
+    return f"{labels} the accelerator of another one in the same menu: none of its letters is free"
 
 
 def _max_sentences(max_characters: int) -> int:
     return max(1, max_characters // SHORTEST_SENTENCE)
+
+
+def _flagged(
+    sentences: Sequence[Sentence], translations: Sequence[str], flags: Sequence[tuple[str, ...]]
+) -> Iterator[FlaggedSentence]:
+    """The sentences that have flags."""
+    for sentence, translation, flags_of_sentence in zip(sentences, translations, flags, strict=True):
+        if flags_of_sentence:
+            yield FlaggedSentence(sentence.source, translation, flags_of_sentence)
 
 
 def _counted(flags: Iterable[tuple[str, ...]]) -> dict[str, int]:

@@ -5,6 +5,7 @@ import { events, request } from "./client.js";
 import { copy } from "./clipboard.js";
 import * as direction from "./direction.js";
 import { $, announce, element } from "./dom.js";
+import { inWords } from "./flags.js";
 import * as formality from "./formality.js";
 import * as gender from "./gender.js";
 import { nameOf, pivotOf } from "./languages.js";
@@ -95,6 +96,7 @@ async function follow(made, signal, state) {
       const place = places[data.index].querySelector(".translation");
       place.textContent = made.sentences[data.index].translation = data.translation;
       place.classList.remove("coming");
+      if (name === "sentence") places[data.index].querySelector(".check").textContent = data.flags ? `Please check: ${inWords(data.flags)}.` : "";
     }
   }
   return state;
@@ -104,6 +106,7 @@ function row(sentence, { source, target }) {
   return element("li", { tabindex: sentence.index ? "-1" : "0" },
     element("span", { class: "source", lang: source, dir: "auto" }, sentence.source),
     element("span", { class: "translation coming", lang: target, dir: "auto" }, sentence.translation ?? "…"),
+    element("span", { class: "check" }),
     element("span", { class: "why" }));
 }
 

@@ -4,7 +4,7 @@ import { Refused, request } from "./client.js";
 import * as direction from "./direction.js";
 import { $, announce, element } from "./dom.js";
 import * as drop from "./drop.js";
-import { countsInWords } from "./flags.js";
+import { countsInWords, inWords } from "./flags.js";
 import * as formality from "./formality.js";
 import { nameOf } from "./languages.js";
 import { plain } from "./notice.js";
@@ -21,14 +21,14 @@ function take(files) {
   for (const file of files) translate(file);
 }
 
-// The answer with the translated file; until it is there, `place` says how far it is.
+// The answer with the translated file, and the sentences to check; until it is there, `place` says how far it is.
 async function finished(id, place) {
   const bar = element("progress", { max: "1", "aria-label": "Translated" });
   const note = element("span", {}, "Waiting…");
   place.replaceChildren(bar, note);
   for (let pause = 50; ; pause = Math.min(2 * pause, 2000)) {
     const status = await (await request(`/v1/files/${id}`)).json();
-    if (status.state === "done") return request(`/v1/files/${id}/result`);
+    if (status.state === "done") return { check: status.check ?? [], response: await request(`/v1/files/${id}/result`) };
     if (status.state === "failed") throw new Refused(status.error, 200);
     if (status.state === "translating") {
       bar.value = status.fraction;
@@ -67,11 +67,19 @@ async function translate(file) {
   }
 }
 
-async function give(response, place) {
+async function give({ check, response }, place) {
   const name = decodeURIComponent(/filename\*=UTF-8''(.+)$/.exec(response.headers.get("Content-Disposition"))[1]);
   const flags = response.headers.get("X-Flags");
   const remarks = [flags && `Please check ${countsInWords(flags)}`, response.headers.get("X-Notes")].filter(Boolean);
   const link = element("a", { href: URL.createObjectURL(await response.blob()), download: name }, name);
-  place.replaceChildren(link, ...remarks.map((text) => element("span", { class: "remark" }, text)));
+  place.replaceChildren(link, ...remarks.map((text) => element("span", { class: "remark" }, text)), ...doubtful(check));
   announce(`${name} is ready`);
+}
+
+// The sentences that look wrong, for whoever wants to see them.
+function doubtful(check) {
+  if (!check.length) return [];
+  const rows = check.map(({ source, translation, flags }) => element("li", {},
+    element("q", { dir: "auto" }, source), " \u2192 ", element("q", { dir: "auto" }, translation), ` (${inWords(flags)})`));
+  return [element("details", { class: "doubtful" }, element("summary", {}, "Show them"), element("ul", {}, ...rows))];
 }

@@ -107,6 +107,10 @@ class Document:
     """The number of sentences that wait to be translated; None in a document that RingMT 0.4 or older stored."""
 
     @property
+    def languages(self) -> tuple[str, str]:
+        return self.source_language, self.target_language
+
+    @property
     def next_leg(self) -> Leg | None:
         """The stage after the present one, None if there is none."""
         return self.legs[1] if self.legs and self.model == self.legs[0].model else None

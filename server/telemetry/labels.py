@@ -16,11 +16,11 @@ OPEN_STATES: tuple[DocumentState, ...] = ("queued", "running")
 """States of a document that waits for a worker or has one; such a document never expires."""
 RESTING_STATES = tuple(state for state in DOCUMENT_STATES if state not in OPEN_STATES)
 FLAGS = ("loop", "numbers_changed", "untranslated", "empty", "cut", "truncated", "moved")
-"""loop: a phrase is repeated again and again · numbers_changed: the source has other numbers · untranslated: a copy of
-the source · empty: there is no translation · cut: a part of a sentence that is too long for the model, or that was
-translated in clauses because the model left some out · truncated: it ended at the maximum length, or lacks a part of
-the source · moved: the model lost a protected text (a URL, a placeholder), which was inserted at its position in the
-source, or two words in capitals became one."""
+"""loop: a phrase is repeated again and again · numbers_changed: the source has other numbers, or a currency was lost ·
+untranslated: a copy of the source · empty: there is no translation · cut: a part of a sentence that is too long for
+the model, or that was translated in clauses because the model left some out · truncated: it ended at the maximum
+length, or lacks a part of the source · moved: the model lost a protected text (a URL, a placeholder), which was
+inserted at its position in the source, or two words in capitals became one."""
 SearchLookup = Literal["hit", "shared", "miss"]
 """The result of a lookup in the translation cache: cached; being decoded already; neither."""
 SEARCH_LOOKUPS: tuple[SearchLookup, ...] = get_args(SearchLookup)

@@ -219,7 +219,7 @@ async def upload(
             done = await translate_file(
                 route.models, parsed, reader, options, on_progress=on_progress, terms=terms, memory=memory
             )
-            return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
+            return FinishedFile.of(done)
 
         state.file_jobs.start(reservation, translated, admitted.hand_over(reservation))
     return DeepLDocument(document_id=reservation.id, document_key=str(reservation.key))
@@ -243,9 +243,9 @@ async def status(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
             answer = DeepLStatus(document_id=reservation.id, status=status, seconds_remaining=remaining)
         case ApiError(message=message):
             answer = DeepLStatus(document_id=reservation.id, status="error", error_message=message)
-        case FinishedFile(num_characters=count, notes=notes):
+        case FinishedFile(num_characters=count) as finished:
             answer = DeepLStatus(
-                document_id=reservation.id, status="done", billed_characters=count, notes=list(notes) or None
+                document_id=reservation.id, status="done", billed_characters=count, notes=finished.remarks or None
             )
     return written(answer)
 

@@ -133,7 +133,9 @@ class DeepLStatus(BaseModel):
     seconds_remaining: int | None = Field(default=None, description="While it is translated, at the speed until now.")
     billed_characters: int | None = Field(default=None, description="When it is done.")
     error_message: str | None = Field(default=None, description="When it has failed.")
-    notes: list[str] | None = Field(default=None, description="How the file was read, where that is not certain.")
+    notes: list[str] | None = Field(
+        default=None, description="How the file was read, where that is not certain, and sentences to check."
+    )
 
 
 class DeepLError(BaseModel):

@@ -217,7 +217,7 @@ async def translate_file(
         async def translated(on_progress: OnProgress) -> FinishedFile:
             reader = state.documents.reader
             done = await translated_file(route.models, parsed, reader, options, on_progress=on_progress, memory=memory)
-            return FinishedFile(done.data, done.name, done.media_type, done.num_characters, notes=done.notes)
+            return FinishedFile.of(done)
 
         if prefers_async(request):
             jobs.files.link(reservation, file_id)
@@ -227,7 +227,7 @@ async def translate_file(
         async with jobs.turn(reservation):
             finished = await translated(within(admitted.deadline, reservation.progress))
         jobs.files.keep(reservation, finished, file_id)
-    link.notes = list(finished.notes) or None
+    link.notes = finished.remarks or None
     return written(link)
 
 

@@ -119,7 +119,9 @@ class LibreLanguage(BaseModel):
 
 class LibreFile(BaseModel):
     translatedFileUrl: str
-    notes: list[str] | None = Field(default=None, description="How it was read, where that is not certain.")
+    notes: list[str] | None = Field(
+        default=None, description="How it was read, where that is not certain, and sentences to check."
+    )
 
 
 class LibreChoice(BaseModel):

@@ -58,7 +58,7 @@ async def events(
     explains, after = explains_attention(document, explain), _place(last_event_id)
     if document.state in RESTING_STATES and after == place_of(document):
         return Response(status_code=204)  # browsers do not connect again
-    return EventStream(_events(document_id, admitted, explains, after), admitted.deadline)
+    return EventStream(_events(document, admitted, explains, after), admitted.deadline)
 
 
 def explains_attention(document: Document, explain: str) -> bool:
@@ -68,27 +68,27 @@ def explains_attention(document: Document, explain: str) -> bool:
     return explain == "true"
 
 
-async def _events(document_id: str, admitted: AdmittedRequest, explains: bool, after: ChangePlace) -> Events:
-    async with aclosing(admitted.state.documents.events(document_id, admitted.deadline, after)) as updates:
+async def _events(document: Document, admitted: AdmittedRequest, explains: bool, after: ChangePlace) -> Events:
+    async with aclosing(admitted.state.documents.events(document.id, admitted.deadline, after)) as updates:
         async for update in updates:
-            yield KEEPALIVE_COMMENT if update is None else _written(update, explains)
+            yield KEEPALIVE_COMMENT if update is None else _written(update, explains, document.languages)
 
 
-def _written(update: Update, explains: bool) -> bytes:
+def _written(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:
     """The event of an update, which is made for the first of its listeners."""
     if explains not in update.written:
-        update.written[explains] = _event(update, explains)
+        update.written[explains] = _event(update, explains, languages)
     return update.written[explains]
 
 
-def _event(update: Update, explains: bool) -> bytes:
+def _event(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:
     match update.content:
         case Translated(index, translation):
             return event("translated", TranslatedSentence(index=index, translation=translation))
         case Sentence():
             assert update.place is not None
             event_id = f"{update.place.version}.{update.place.position}"
-            return event("sentence", DocumentSentence.of(update.content, explains), event_id)
+            return event("sentence", DocumentSentence.of(update.content, explains, languages), event_id)
         case _:
             return event("document", DocumentProgress.of(update.content), str(update.content.document.version))
 

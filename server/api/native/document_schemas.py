@@ -15,6 +15,7 @@ from server.documents.two_stage import num_pending
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import DocumentState, FinishReason
+from server.text.checks.flags import find_flags
 
 OneOrMany = Annotated[str | list[str], BeforeValidator(check_text)]
 
@@ -119,6 +120,11 @@ class DocumentSentence(BaseModel):
     pending: bool = Field(description="It waits to be translated, for the first time or again.")
     edited: bool = Field(description="The translation is a person's.")
     finish_reason: FinishReason | None = Field(default=None, description='"length": cut off at max_length.')
+    flags: list[str] | None = Field(
+        default=None,
+        description="Only where the model's translation looks wrong: loop, numbers_changed, untranslated, empty, or "
+        "truncated where it was cut off.",
+    )
     context_used: list[ContextUsed] | None = Field(
         default=None,
         description="The sentences that it looked at most, with the mean weight over heads and words. The weights of "
@@ -126,7 +132,8 @@ class DocumentSentence(BaseModel):
     )
 
     @classmethod
-    def of(cls, sentence: Sentence, explain: bool) -> Self:
+    def of(cls, sentence: Sentence, explain: bool, languages: tuple[str, str]) -> Self:
+        """`languages` of the document: source and target."""
         checkpoint()
         answer = cls(
             index=sentence.index,
@@ -138,9 +145,19 @@ class DocumentSentence(BaseModel):
         )
         if sentence.finish_reason is not None:
             answer.finish_reason = sentence.finish_reason
+        if flags := flags_of(sentence, languages):
+            answer.flags = flags
         if explain:
             answer.context_used = [ContextUsed(index=index, weight=weight) for index, weight in sentence.context_used]
         return answer
+
+
+def flags_of(sentence: Sentence, languages: tuple[str, str]) -> list[str]:
+    """What looks wrong in a translation of the model; of two models, from the first one's source."""
+    if sentence.translation is None or sentence.is_edited:
+        return []
+    flags = find_flags((sentence.origin or sentence).source, sentence.translation, languages)
+    return [*flags, *(["truncated"] if sentence.finish_reason == "length" else [])]
 
 
 @dataclass(frozen=True)
@@ -200,7 +217,7 @@ class DocumentAnswer(BaseModel):
             context=knows_context,
             progress=progress_of(document) or 0.0,
             num_sentences=document.num_sentences,
-            sentences=[DocumentSentence.of(sentence, explain) for sentence in page.sentences],
+            sentences=[DocumentSentence.of(sentence, explain, document.languages) for sentence in page.sentences],
         )
         if page.end < document.num_sentences:
             answer.next = page.end

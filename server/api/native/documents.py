@@ -152,7 +152,7 @@ async def append(document_id: str, body: AppendRequest, admitted: Admitted, expl
         lambda: AppendAnswer(
             id=document.id,
             version=document.version,
-            sentences=[DocumentSentence.of(sentence, explains) for sentence in new],
+            sentences=[DocumentSentence.of(sentence, explains, document.languages) for sentence in new],
         ),
     )
 
@@ -187,7 +187,7 @@ async def correct(
         id=document.id,
         state=document.state,
         version=document.version,
-        sentence=DocumentSentence.of(sentence, explain=False),
+        sentence=DocumentSentence.of(sentence, explain=False, languages=document.languages),
     )
     if body.translation is not None and document.translation_memory_id is not None:
         reason = await admitted.state.documents.keep_correction(document, sentence)

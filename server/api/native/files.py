@@ -10,6 +10,7 @@ from server.api.admission.api_route import ApiRoute
 from server.api.admission.detection import check_not_foreign
 from server.api.admission.remembering import UNKNOWN_MEMORY, of_file
 from server.api.admission.text_languages import languages_of
+from server.api.native.schemas import FLAGGED
 from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
@@ -24,6 +25,7 @@ from server.api.serving.model_names import AUTO
 from server.api.serving.routing import Route
 from server.api.serving.server_state import ServerState
 from server.documents.batches import OnProgress
+from server.files.doubtful import LONGEST_SHOWN, MOST_SHOWN
 from server.files.file_translation import TranslatedFile, translate_file
 from server.keys.key import owner_of
 from server.translation.remembered import MemoryUse
@@ -31,6 +33,8 @@ from server.translation.translator import RequestedOptions
 
 PATH = "/v1/files"
 RESULT = STATUS + "/result"
+MAX_CHECK_BYTES = 2000
+"""Of the header X-Check: proxies take 4 KiB of headers by default."""
 
 
 class PollRoute(ApiRoute):
@@ -48,6 +52,12 @@ class FileFailure(BaseModel):
     message: str
 
 
+class DoubtfulSentence(BaseModel):
+    source: str
+    translation: str
+    flags: list[str] = Field(description=FLAGGED)
+
+
 class FileStatus(BaseModel):
     """A file that is translated after the request."""
 
@@ -59,6 +69,12 @@ class FileStatus(BaseModel):
     seconds_left: float | None = Field(default=None, description="At the speed until now.")
     result: str | None = Field(default=None, description="The path of the translated file, when it is done.")
     error: FileFailure | None = None
+    flags: dict[str, int] | None = Field(default=None, description="How many sentences have each flag, if any has one.")
+    check: list[DoubtfulSentence] | None = Field(
+        default=None,
+        description=f"The first {MOST_SHOWN} sentences that look wrong, of each at most {LONGEST_SHOWN} characters.",
+    )
+    notes: list[str] | None = Field(default=None, description="How it was read where that is not certain.")
     source: str | None = Field(default=None, description="Only in the answer 202 to `auto`: the detected language.")
 
     @classmethod
@@ -78,8 +94,13 @@ class FileStatus(BaseModel):
                 changes = {"state": "translating", "seconds_left": None if left is None else round(left, 1)}
             case ApiError(kind=kind, message=message):
                 changes = {"state": "failed", "error": FileFailure(type=kind, message=message)}
-            case FinishedFile():
+            case FinishedFile(flags=flags, doubtful=doubtful, notes=notes):
                 changes = {"state": "done", "result": published(request.scope, RESULT.format(file_id=reservation.id))}
+                changes |= {"flags": dict(flags) or None, "notes": list(notes) or None}
+                changes["check"] = [
+                    DoubtfulSentence(source=each.source, translation=each.target, flags=list(each.flags))
+                    for each in doubtful.sentences
+                ] or None
         return status.model_copy(update=changes)
 
 
@@ -196,16 +217,18 @@ async def result(file_id: str, admitted: Admitted) -> Response:
 
 
 def _finished(done: TranslatedFile, pivot: str | None) -> FinishedFile:
-    """X-Flags counts what looks wrong: "loop=1, cut=2"; X-Pivot is the language between, where two models translated;
-    X-Notes says how the file was read where that is not certain."""
+    """X-Flags counts what looks wrong: "loop=1, cut=2"; X-Check has the first such sentences as JSON; X-Pivot is the
+    language between, where two models translated; X-Notes says how the file was read where that is not certain."""
     headers: dict[str, str] = {}
     if done.flags:
         headers["X-Flags"] = ", ".join(f"{flag}={count}" for flag, count in sorted(done.flags.items()))
+    if check := done.doubtful.header(MAX_CHECK_BYTES):
+        headers["X-Check"] = check
     if done.notes:
         headers["X-Notes"] = "; ".join(done.notes)
     if pivot is not None:
         headers["X-Pivot"] = pivot
-    return FinishedFile(done.data, done.name, done.media_type, done.num_characters, headers, done.notes)
+    return FinishedFile.of(done, headers)
 
 
 def answered(file: FinishedFile) -> Response:

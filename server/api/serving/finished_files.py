@@ -6,10 +6,12 @@ import secrets
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from server.api.requests.errors import ApiError
 from server.api.serving.file_progress import FileProgress
+from server.files.doubtful import Doubtful
+from server.files.file_translation import TranslatedFile
 from server.scheduling.shared_budget import SharedBudget
 
 ID_BYTES = 16
@@ -19,8 +21,8 @@ UNKNOWN = "it never existed, was fetched or replaced by newer ones of its owner,
 
 @dataclass(frozen=True)
 class FinishedFile:
-    """`num_characters`: of what was translated. `headers` of the answer that has the file. `notes` are those of
-    TranslatedFile."""
+    """`num_characters`: of what was translated. `headers` of the answer that has the file. `notes`, `flags` and
+    `doubtful` are those of TranslatedFile."""
 
     data: bytes
     name: str
@@ -28,6 +30,18 @@ class FinishedFile:
     num_characters: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    flags: Mapping[str, int] = field(default_factory=dict)
+    doubtful: Doubtful = field(default_factory=Doubtful)
+
+    @classmethod
+    def of(cls, done: TranslatedFile, headers: Mapping[str, str] = MappingProxyType({})) -> "FinishedFile":
+        counts = done.num_characters, headers
+        return cls(done.data, done.name, done.media_type, *counts, done.notes, done.flags, done.doubtful)
+
+    @property
+    def remarks(self) -> list[str]:
+        """The notes, and the sentences that look wrong, for answers that have one list for both."""
+        return [*self.notes, *self.doubtful.notes()]
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 import re
 
+from server.text.checks.currencies import currency_lost
 from server.text.checks.numbers import numbers_changed
 from server.text.checks.repetition import is_repetitive
 
@@ -17,7 +18,8 @@ def find_flags(source: str, target: str, languages: tuple[str, str] = ("", "")) 
         return ("empty",) if any(map(str.isalnum, source)) else ()
     flags = {
         "loop": is_repetitive(source, target),
-        "numbers_changed": numbers_changed(source, target, languages),
+        "numbers_changed": numbers_changed(source, target, languages)
+        or currency_lost(source, target, languages[1].partition("-")[0]),
         "untranslated": is_copy(source, target),
     }
     return tuple(flag for flag, is_set in flags.items() if is_set)

@@ -37,6 +37,22 @@ class Accelerator:
     is_escaped: bool = False
     number: int = 0
 
+    @property
+    def key(self) -> str:
+        """The letter that is marked, in lower case."""
+        return self.label[self.at].casefold()
+
+    def keys(self) -> list[str]:
+        """The keys that the label may have: its own, then the beginnings of its words, then its other letters."""
+        taken = {at for start, end in protected_spans(self.label) for at in range(start, end)}
+        free = [at for at, char in enumerate(self.label) if _is_key(char) and at not in taken]
+        initials = [at for at in free if at == 0 or not self.label[at - 1].isalnum()]
+        return list(dict.fromkeys([self.key, *(self.label[at].casefold() for at in (*initials, *free))]))
+
+    def with_key(self, key: str) -> str:
+        """The label with its mark before this letter, one of `keys`, at the beginning of a word if it can be."""
+        return replace(self, label=key, at=0).put_on(self.label, protected_spans(self.label), is_unchanged=False)
+
     def outside(self, spans: Sequence[Place]) -> "Accelerator":
         """The same with the `number` of its letter outside of protected spans of the label."""
         if not self.mark:

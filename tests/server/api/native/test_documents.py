@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from server.text.checks.flags import find_flags
 from tests.server.api.conftest import RunningServer, until
 from tests.server.api.documents import MANY, STORY, Documents, alone, translations
 
@@ -53,6 +54,19 @@ def test_without_wait_it_is_accepted_and_polled(documents: Documents) -> None:
     done = documents.done(accepted.json()["id"])
     assert translations(done) == translations(documents.post(sentences=STORY))
     assert documents.client.get(location).json()["state"] == "done"
+
+
+def test_sentences_that_look_wrong_have_flags(plain: Documents) -> None:
+    """In every answer that has them, and not where a person wrote the translation."""
+    done = plain.post(sentences=STORY)
+    expected = [list(find_flags(each["source"], each["translation"], ("en", "de"))) for each in done["sentences"]]
+    given = [each.get("flags", []) for each in done["sentences"]]
+    cut_off = [each["finish_reason"] == "length" for each in done["sentences"]]
+    assert given == [[*flags, *["truncated"] * is_cut] for flags, is_cut in zip(expected, cut_off, strict=True)]
+    assert any(given), "a model of random weights says nothing that looks wrong: take other sentences"
+    at = next(number for number, flags in enumerate(given) if flags)
+    changed = plain.client.put(f"/v1/documents/{done['id']}/sentences/{at}", json={"translation": "So."}).json()
+    assert "flags" not in changed["sentence"]
 
 
 def test_context_makes_a_difference(documents: Documents, document_server: RunningServer) -> None:

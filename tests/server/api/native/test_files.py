@@ -1,6 +1,7 @@
 """`POST /v1/files`: real files to a real server."""
 
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Hashable
@@ -12,7 +13,7 @@ import pytest
 
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import TIMEOUT_HEADER
-from server.api.native.files import router
+from server.api.native.files import MAX_CHECK_BYTES, router
 from server.documents.state_cache import Place
 from server.text.checks.flags import find_flags
 from tests.server.api.conftest import PATIENCE, RunningServer
@@ -50,7 +51,12 @@ def test_what_looks_wrong_is_counted_in_a_header(server: RunningServer) -> None:
     given = dict(re.findall(r"(\w+)=(\d+)(?:, |$)", answer.headers.get("X-Flags", "")))
     assert {flag: int(count) for flag, count in given.items()} == dict(expected)
     assert expected, "a model of random weights says nothing that looks wrong: take other lines"
-    assert "X-Flags" not in send(server, b"Yes.", "a.txt").headers
+    check = json.loads(answer.headers["X-Check"])
+    doubtful = [pair for pair in zip(lines, translations, strict=True) if find_flags(*pair)]
+    assert [(each["source"], each["translation"]) for each in check] == doubtful[: len(check)]
+    assert all(each["flags"] == list(find_flags(each["source"], each["translation"])) for each in check)
+    assert 0 < len(answer.headers["X-Check"]) <= MAX_CHECK_BYTES
+    assert {"X-Flags", "X-Check"}.isdisjoint(map(str.title, send(server, b"Yes.", "a.txt").headers))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Files that are translated after their request, and files for which a request is too short."""
 
+import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from server.api.requests.errors import ApiError
 from server.api.serving import file_jobs
 from server.api.serving.file_jobs import within
 from server.api.serving.file_progress import FileProgress
+from server.files.doubtful import MOST_SHOWN
 from server.keys.lines import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
@@ -50,8 +53,24 @@ def test_a_file_is_translated_after_its_request(server: RunningServer) -> None:
     assert (status["state"], status["progress"], status["sentences"], status["fraction"]) == ("done", 2, 2, 1)
     result = httpx.get(f"{server.url}{status['result']}", timeout=PATIENCE)
     assert result.content == now.content
-    for name in ("Content-Type", "Content-Disposition", "X-Flags"):
+    for name in ("Content-Type", "Content-Disposition", "X-Flags", "X-Check"):
         assert result.headers.get(name) == now.headers.get(name)
+
+
+def test_the_state_of_a_file_shows_what_looks_wrong(server: RunningServer) -> None:
+    """And so do the states and links of other APIs, whose notes have the first of it."""
+    later = send(server, LONG, LATER)
+    status = polled(server, later.headers["Location"])
+    result = httpx.get(f"{server.url}{status['result']}", timeout=PATIENCE)
+    counts = ", ".join(f"{flag}={count}" for flag, count in status["flags"].items())
+    assert result.headers["X-Flags"] == counts, "a model of random weights says nothing that looks wrong"
+    assert len(status["check"]) == MOST_SHOWN
+    assert status["check"][: len(json.loads(result.headers["X-Check"]))] == json.loads(result.headers["X-Check"])
+    assert all(each["flags"] and each["source"] in LONG.decode() for each in status["check"])
+    files = {"file": ("a.txt", LONG)}
+    link = httpx.post(f"{server.url}/translate_file", files=files, data=FORM, timeout=PATIENCE).json()
+    assert re.fullmatch(r"please check \d+ of the sentences", link["notes"][0])
+    assert len(link["notes"]) == 6
 
 
 def test_a_file_without_sentences_is_whole_when_it_is_done(server: RunningServer) -> None:

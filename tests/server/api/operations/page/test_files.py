@@ -40,6 +40,8 @@ def test_a_dropped_file_comes_back(browser: Browser, both_ways: RunningServer, t
     assert download.value.suggested_filename == "note.de.txt"
     expect(visitor.at("#files .pair")).to_have_text("English \u2192 German")
     expect(visitor.at("#files .remark")).to_have_text("Please check 1 sentence: repeats itself")
+    visitor.page.click("#files summary")
+    expect(visitor.at("#files .doubtful li")).to_contain_text("La la la")
     file = {"file": ("note.txt", f"{TEXT}La la la la la la la la la la la la.\n")}
     form = {"source": "en", "target": "de"}
     plain = httpx.post(f"{both_ways.url}/v1/files", data=form, files=file, timeout=PATIENCE)
