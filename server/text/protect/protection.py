@@ -11,6 +11,7 @@ vocabulary cannot spell), and puts the translations of a glossary's terms in pla
    does not read soft hyphens and the mark of an accelerator (`accelerators`).
 3. A sentence in capitals is given to the model in small letters, and its translation is set in capitals; so is a single
    word in capitals, if the words that come from it can be found (`capitals`).
+   Runs of punctuation are in the translation as they are in the source (`punctuation_runs`).
 4. In the translation only the first copy of each mask stays, and masks become spans again.
 5. The model may lose a mask. If the span is one end of a tag whose other end (its partner) is in the translation, the
    mask is inserted as many words from its partner as in the source; otherwise at the same relative position as in the
@@ -33,6 +34,8 @@ from server.text.protect.capitals import Casing
 from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.lost_masks import insert_lost
 from server.text.protect.masks import Masked, Span, mask_pattern, number_of
+from server.text.protect.punctuation_runs import with_runs_of
+from server.text.protect.quotes import with_tight_quotes
 from server.text.protect.terms import Match, Terms, with_first_letter
 from server.text.protect.unspellable import UNSPACED, Spells, merge_adjacent, unspellable
 from server.text.spans.table import protected_spans
@@ -45,7 +48,7 @@ _SOFT_HYPHEN = "\u00ad"
 _BESIDE_BLANK = re.compile(rf"[^\W_{UNSPACED}]")
 """Letters and digits of scripts with spaces between words."""
 _TAG = re.compile(
-    r"[<\[&\\]|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
+    r"[<\[&\\]|={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
 )
 """Beginnings of spans that stand beside words, and belong to none."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
@@ -61,12 +64,19 @@ class Restored:
     is_moved: bool = False
 
 
-def mask(sentence: str, spells: Spells, terms: Terms | None = None, casing: Casing = _NO_VOCABULARY) -> Masked:
-    """Replace the sentence's protected spans, which are restored as they are, and its terms, which are restored as
-    their translations, by masks; write words in capitals as `casing` says. Linear in the sentence's length."""
-    accelerator = take_off(sentence)
+def mask(
+    sentence: str,
+    spells: Spells,
+    terms: Terms | None = None,
+    casing: Casing = _NO_VOCABULARY,
+    garbled: Sequence[Place] = (),
+) -> Masked:
+    """Replace the sentence's protected spans and its `garbled` words, which are restored as they are, and its terms,
+    which are restored as their translations, by masks; write words in capitals as `casing` says. Linear in the
+    sentence's length."""
+    accelerator = take_off(sentence) if not garbled else None
     if accelerator is None:
-        return _mask(sentence, spells, terms, casing)
+        return _mask(sentence, spells, terms, casing, garbled)
     masked = _mask(accelerator.label, spells, terms, casing)
     if accelerator.mark and any(start <= accelerator.at < end for start, end in masked.places):
         return _mask(sentence, spells, terms, casing)
@@ -83,9 +93,10 @@ def mask(sentence: str, spells: Spells, terms: Terms | None = None, casing: Casi
     )
 
 
-def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing) -> Masked:
+def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, garbled: Sequence[Place] = ()) -> Masked:
     matches = {} if terms is None else {(term.start, term.end): term for term in find_terms(sentence, terms)}
-    unspelled = _without_overlaps(unspellable(sentence, spells), list(matches))
+    unknown = sorted([*unspellable(sentence, spells), *garbled])
+    unspelled = _without_overlaps(unknown, list(matches))
     protected = [place for place in protected_spans(sentence) if not casing.repaired(sentence[slice(*place)])]
     if not (matches or unspelled or protected):
         [text], is_capitals, emphasized = _in_small_letters([sentence], [], casing)
@@ -132,6 +143,7 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
     """`restore` for the continuation of a prefix that has the masks with the numbers `decoded_masks`."""
     if masked.is_capitals:
         target = target.upper()
+    target = with_tight_quotes(masked.text, with_runs_of(masked.text, target))
     if not masked.spans:
         return Restored(_with_accelerator(masked, target))
     unique, kept, is_unchanged = _remove_copies(masked, target, decoded_masks)

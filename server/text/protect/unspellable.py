@@ -14,6 +14,8 @@ from server.text.base.words import Place
 Spells = Callable[[str], bool]
 """Whether a vocabulary has a piece for a character: `Pieces.spells`."""
 
+_ARROW = re.compile(r"[\u00ab\u2039](?=\s)|(?<=\s)[\u00bb\u203a]\Z")
+_GUILLEMETS = re.compile("[\u00ab\u2039\u00bb\u203a]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each letter counts as a word, so
 # that a rare letter does not make its whole sentence unspellable.
@@ -37,6 +39,8 @@ def unspellable(sentence: str, spells: Spells) -> list[Place]:
         return []
     unspelled = {char for char in _NOT_ASCII.findall(sentence) if not char.isspace() and not spells(char)}
     misread = [match.span() for match in _MISREAD.finditer(sentence)]
+    if len(_GUILLEMETS.findall(sentence)) == 1:  # no quotation has one mark: "Next \u00bb"
+        misread = sorted([*misread, *(match.span() for match in _ARROW.finditer(sentence))])
     if not unspelled:
         return misread
     words: list[Place] = []

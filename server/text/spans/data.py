@@ -128,5 +128,12 @@ DATA = (
         "[A-Za-z0-9+/_-]{20}|[A-Za-z0-9+/]{6}=",
         ("aGVsbG8gd29ybGQ=", "eyJhbGciOiJIUzI1NiJ9x0.eyJzdWIiOiIxMjM0In0x", "dGhpcyBpcyBhIHRlc3Qx0A0A"),
     ),
+    Row(
+        "lines drawn with signs, and blanks to fill in",
+        r"={3,}|_{3,}|~{3,}|\*{3,}|#{3,}|\+{3,}|-{4,}",
+        r"={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}",
+        ("====", "________", "~~~", "***", "###", "+++", "-----"),
+        ("a -- b", "well--known", "2 ** 3"),
+    ),
     Row("regular expressions", r"\A\^[^\s]{1,500}\$\Z", r"\A\^", ("^[A-Za-z0-9]+$",)),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from server.text.base.pieces import Pieces
 from server.text.markup.standalone_placeholders import Tag
 from server.text.markup.tags import strip_tags
 from server.text.protect.capitals import Casing
+from server.text.protect.garbled import garbled_words, is_sparse
 from server.text.protect.masks import Masked
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
 from server.text.protect.protection import Restored, has_words, mask
@@ -212,6 +213,9 @@ def plan_sentence(
     read, tags = strip_tags(sentence) if strips_tags else (sentence, ())
     masked = mask(read, pieces.spells, terms, Casing(pieces, lowers_emphasis))
     [ids] = pieces.encode([_spellable(masked.text, pieces)])
+    if is_sparse(masked.text, len(ids)) and (garbled := garbled_words(read, pieces)):
+        masked = mask(read, pieces.spells, terms, Casing(pieces, lowers_emphasis), garbled)
+        [ids] = pieces.encode([_spellable(masked.text, pieces)])
     return PlannedSentence(masked, ids, is_cut, tags=tags)
 
 

@@ -32,8 +32,8 @@ from server.text.spans.table import EMOJI_END, OUTER_EMOJI, protected_spans, tem
 from server.text.spans.templates import shows_value
 from server.text.split.messages import find_arguments
 
-# Never inside a sentence: control characters, line and paragraph separators, lone surrogates.
-_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++")
+# Never inside a sentence: control characters, line and paragraph separators, lone surrogates, blanks between columns.
+_BREAKS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]++|(?<=[^ ]) {3,}+(?=[^ ])")
 _SEPARATOR = re.compile("[\x1c-\x1f]")  # between two texts
 # Unicode's spaces except control characters, zero-width space, byte order mark.
 _OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"

@@ -23,6 +23,9 @@ def words(sentence: str, spelled: str = "") -> list[str]:
         ("Dvo\u0159\u00e1k lived here.", ["Dvo\u0159\u00e1k"]),
         ("x \u221e y", ["\u221e"]),
         ("\u0939\u093f\u0928\u094d\u0926\u0940 is Hindi", ["\u0939\u093f", "\u0928\u094d", "\u0926\u0940"]),
+        ("Next \u00bb", ["\u00bb"]),
+        ("\u00ab Back", ["\u00ab"]),
+        ("\u00ab Bonjour \u00bb", []),
         ("It isn\u2019t \u2014 here \u00a0", []),
     ],
 )

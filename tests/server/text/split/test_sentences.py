@@ -61,6 +61,8 @@ def test_trim_loses_nothing(part: str) -> None:
         ("-5 degrees", ["-5 degrees"]),
         ("---\n\U0001f600\n...", []),
         ("name\tvalue", ["name", "value"]),
+        ("Name      Price   Count", ["Name", "Price", "Count"]),
+        ("two  blanks", ["two  blanks"]),
         ("   ", []),
         ("", []),
     ],

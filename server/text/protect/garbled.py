@@ -1,0 +1,43 @@
+"""Words that are no language: keys struck at random, codes, sequences of bases. A vocabulary spells them nearly letter
+by letter, and a model that reads many of them writes anything."""
+
+import re
+
+from server.text.base.pieces import Pieces
+from server.text.base.words import Place
+
+SPARSE = 2.2
+"""Characters of a sentence for each of its pieces, below which it is looked at word by word."""
+LEAST_PIECES = 4_000
+"""Of a vocabulary: smaller ones spell many words letter by letter."""
+SHORTEST = 4
+"""Letters of a word that counts."""
+DENSE = 0.62
+"""Pieces of a garbled word for each of its letters, at least."""
+LEAST, SHARE = 15, 0.5
+"""Letters of a sentence's garbled words together, at least, and their share of all its letters."""
+_WORD = re.compile(r"[A-Za-z0-9\u00c0-\u024f]+(?:['\u2019_+/=-][A-Za-z0-9\u00c0-\u024f]+)*+")
+"""Of the Latin script: vocabularies spell others letter by letter."""
+_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_LONGEST = 64
+"""Characters of a word that is counted as a whole; longer ones are counted by their beginning."""
+
+
+def is_sparse(text: str, num_pieces: int) -> bool:
+    """Whether a text has so many pieces that its words may be garbled."""
+    return LEAST <= len(text) < SPARSE * num_pieces
+
+
+def garbled_words(sentence: str, pieces: Pieces) -> list[Place]:
+    """The garbled words of a sentence, if most of it is; else none. Linear in the sentence's length."""
+    if len(pieces) < LEAST_PIECES:
+        return []
+    garbled: list[Place] = []
+    num_letters = num_garbled = 0
+    for match in _WORD.finditer(sentence):
+        letters = len(_LETTERS.findall(match[0]))
+        num_letters += letters
+        if letters >= SHORTEST and pieces.num_pieces(match[0][:_LONGEST]) >= DENSE * min(len(match[0]), _LONGEST):
+            garbled.append(match.span())
+            num_garbled += letters
+    return garbled if num_garbled >= max(LEAST, SHARE * num_letters) else []

@@ -1,0 +1,47 @@
+"""Runs of punctuation: "!!!!", "?!", "..." and "\u2026" are in the translation as in the source. Models write other
+numbers of signs."""
+
+import re
+from collections.abc import Sequence
+
+_RUN = re.compile("[!?.\u2026]++")
+_WIDE_END = re.compile(r"(?<![\uff01\uff1f])[\uff01\uff1f]++(?=[\u300d\u300f\uff09\u201d]*\Z)")
+_END = re.compile(r"(?<![!?.\u2026])[!?.\u2026]++(?=[^\w!?.\u2026]*\Z)")
+_WIDE = str.maketrans({"!": "\uff01", "?": "\uff1f"})
+
+
+def with_runs_of(source: str, target: str) -> str:
+    """The target with the source's runs, if it has as many; else at least with its last one. Single signs are the
+    translation's business, and a full stop is no run. Linear in the lengths of the texts."""
+    wanted = [match[0] for match in _runs(source)]
+    found = _runs(target)
+    if len(found) == len(wanted):
+        return _replaced(target, found, wanted)
+    end = _END.search(source)
+    last = "" if end is None else end[0]
+    if end is None or not _is_marked(last):
+        return target
+    if (match := _END.search(target)) is not None:
+        return _replaced(target, [match], [last])
+    if (match := _WIDE_END.search(target)) is not None and "." not in last and "\u2026" not in last:
+        return target[: match.start()] + last.translate(_WIDE) + target[match.end() :]
+    return target + last if target[-1:].isalnum() and end.end() == len(source) else target
+
+
+def _runs(text: str) -> list[re.Match[str]]:
+    return [match for match in _RUN.finditer(text) if match[0] != "."]
+
+
+def _is_marked(run: str) -> bool:
+    """Whether it is more than one sign."""
+    return len(run) > 1 or run == "\u2026"
+
+
+def _replaced(text: str, found: Sequence[re.Match[str]], runs: Sequence[str]) -> str:
+    parts: list[str] = []
+    end = 0
+    for match, run in zip(found, runs, strict=True):
+        is_other = match[0] != run and (_is_marked(match[0]) or _is_marked(run))
+        parts += (text[end : match.start()], run if is_other else match[0])
+        end = match.end()
+    return "".join([*parts, text[end:]])
