@@ -4,7 +4,7 @@ import io
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,15 @@ from server.files.formats.base import DamagedFile, FileError, FileTooLarge
 MAX_PAGES = 2000
 EDGE = 0.1
 """Of a page's height, at its top and bottom: where lines that are on several pages are no text."""
+HEADING = 1.15
+"""Size of a heading's letters, as a multiple of most letters' size, at least."""
 _REPEATED = 3
-"""Pages with the same line at the edge, at least."""
+"""Pages with the same line at the edge, at least; two if it has the same place there."""
+_SAME_PLACE = 2.0
+"""Points within which two lines have the same height."""
 _DIGITS = re.compile(r"\d+")
+_NUMBERED = re.compile(r"(?P<first>\d{1,4})\b\W{0,5}\s.{0,100}[^.,;:!?]|.{1,100}\s\W{0,5}\b(?P<last>\d{1,4})")
+"""A title with a page number."""
 _PAGE_NUMBER = re.compile(
     r"\W{0,5}(?:\w{1,8}\W{1,2})?[\divxlc]{1,6}(?:\W{1,3}(?:\w{1,4}\W)?\d{1,5})?\W{0,5}", re.IGNORECASE
 )
@@ -123,10 +129,46 @@ def _repeated(lines: Sequence[Line]) -> Iterator[bool]:
     """Of every line, whether it is at the edges of several pages: a running title or a page number."""
     pages = len({line.page for line in lines})
     counts = Counter(key for key in map(_key, lines) if key)
+    same, numbered = _Places(lines, lambda line: line.text if _key(line) else ""), _Places(lines, _first_number)
+    largest = HEADING * body_size(lines)
     for line in lines:
         key = _key(line)
-        is_number = pages > 1 and bool(key) and _PAGE_NUMBER.fullmatch(line.text) is not None
-        yield is_number or counts.get(key, 0) >= _REPEATED
+        if not key or line.size >= largest:  # a heading may have a number and stand at the top of two pages
+            yield counts.get(key, 0) >= _REPEATED
+            continue
+        is_number = pages > 1 and _PAGE_NUMBER.fullmatch(line.text) is not None
+        yield is_number or same.are_several(line) or numbered.are_several(line) or counts[key] >= _REPEATED
+
+
+def body_size(lines: Sequence[Line]) -> float:
+    """The size of most letters."""
+    sizes = Counter[float]()
+    for line in lines:
+        sizes[round(line.size, 1)] += len(line.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
+
+
+class _Places:
+    """The pages that have a line of a kind at a height; lines of the kind "" are of none."""
+
+    def __init__(self, lines: Sequence[Line], kind: Callable[[Line], str]) -> None:
+        self._kind = kind
+        self._pages: dict[tuple[str, int], set[int]] = {}
+        for line in lines:
+            if found := kind(line):
+                self._pages.setdefault((found, round(line.y / _SAME_PLACE)), set()).add(line.page)
+
+    def are_several(self, line: Line) -> bool:
+        """Whether another page has a line of this one's kind at its height."""
+        kind, height = self._kind(line), round(line.y / _SAME_PLACE)
+        near = (self._pages.get((kind, place), ()) for place in (height - 1, height, height + 1))
+        return bool(kind) and any(page != line.page for pages in near for page in pages)
+
+
+def _first_number(line: Line) -> str:
+    """For a title with a number: the number of the file's first page if the title has the page's; else ""."""
+    match = _NUMBERED.fullmatch(line.text) if _key(line) else None
+    return "" if match is None else str(int(match["first"] or match["last"]) - line.page)
 
 
 def _key(line: Line) -> str:

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from server.files.formats.pdf_text.lines import Line
+from server.files.formats.pdf_text.lines import HEADING, Line, body_size
 
-HEADING = 1.15
-"""Size of a heading's letters, as a multiple of most letters' size, at least."""
 _NEW_PARAGRAPH = 1.35
 """Distance of the lines of two paragraphs, as a multiple of the usual one, at least."""
 _LONGEST_HEADING = 120
@@ -38,10 +36,8 @@ class Paragraph:
 
 def paragraphs_of(lines: Sequence[Line]) -> list[Paragraph]:
     """The paragraphs, their lines joined."""
-    sizes = Counter[float]()
-    for line in lines:
-        sizes[round(line.size, 1)] += len(line.text)
-    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    sizes = {round(line.size, 1) for line in lines}
+    body = body_size(lines)
     headings = sorted((size for size in sizes if size >= HEADING * body), reverse=True)
     levels = {size: min(level, _MAX_LEVEL) for level, size in enumerate(headings, 1)}
     distances = Counter(

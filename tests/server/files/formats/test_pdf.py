@@ -59,6 +59,42 @@ def test_running_titles_and_page_numbers_are_left_out() -> None:
     assert any(note.startswith("8 running titles") for note in file.notes)
 
 
+def titled(*titles: tuple[float, float, str]) -> OpenedFile:
+    """A file of a page for each title, with its height and its size, above the same text."""
+    lines = ((600, 12, BODY[0]), (586, 12, BODY[1]))
+    return opened(pdf_of(*(drawn(title, *lines) for title in titles)))
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ((780, 12, "The harbour news"), (780, 12, "The harbour news")),
+        ((780, 12, "Bridges of wood 12"), (780, 12, "Bridges of stone 13")),
+        ((780, 12, "7 | Bridges of wood"), (781, 12, "8 | Bridges of stone")),
+        ((780, 12, "The news"), (780, 12, "Bridges 2"), (780, 12, "The news"), (780, 12, "Ferries 4")),
+        ((20, 12, "wood \xb7 12"), (20, 12, "stone \xb7 13")),
+    ],
+)
+def test_titles_of_two_pages_are_left_out(titles: tuple[tuple[float, float, str], ...]) -> None:
+    assert titled(*titles).texts == [" ".join(BODY)] * len(titles)
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        ((780, 12, "The harbour news"), (760, 12, "The harbour news")),
+        ((780, 12, "Bridges of wood 12"), (780, 12, "Bridges of stone 14")),
+        ((780, 16, "Bridges"), (780, 16, "Bridges")),
+        ((780, 16, "Chapter 1"), (780, 16, "Chapter 2")),
+        ((780, 12, "12 people came."), (780, 12, "13 people came.")),
+        ((700, 12, "The harbour news"), (700, 12, "The harbour news")),
+    ],
+)
+def test_what_is_no_title_stays(titles: tuple[tuple[float, float, str], ...]) -> None:
+    texts = titled(*titles).texts
+    assert all(title in texts for _, _, title in titles)
+
+
 def test_sentences_go_on_on_the_next_page() -> None:
     assert opened(pdf_of(drawn((300, 12, "We walk")), drawn((600, 12, "home.")))).texts == ["We walk home."]
 
