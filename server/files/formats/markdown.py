@@ -5,11 +5,12 @@ are joined, as in a renderer."""
 import bisect
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from server.files.formats.base import Budget, FileOptions, FileTooLarge, OpenedFile, decode
 from server.files.formats.markdown_blocks import front_in_language, is_directive, kept_lines
+from server.files.formats.markdown_labels import Label, labels_of, with_labels
 from server.files.formats.template_lines import KEPT, without_tag_lines
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
@@ -46,17 +47,22 @@ _INLINE = re.compile(
 
 @dataclass(frozen=True)
 class _Paragraph:
-    """A paragraph, or a part of one."""
+    """A paragraph, or a part of one; `labels` of its images and links by their placeholders."""
 
     placeholder_text: PlaceholderText
+    labels: dict[str, list[Label]] = field(default_factory=dict)
 
     @property
     def texts(self) -> list[str]:
-        return [self.placeholder_text.text]
+        return [self.placeholder_text.text, *(label.text for labels in self.labels.values() for label in labels)]
 
     def write(self, translations: Sequence[str]) -> str:
-        [translation] = translations
-        return self.placeholder_text.render(translation, str)
+        translation, *others = translations
+        raw = dict(self.placeholder_text.raw)
+        for placeholder, labels in self.labels.items():
+            own, others = others[: len(labels)], others[len(labels) :]
+            raw[placeholder] = with_labels(raw[placeholder], labels, own)
+        return replace(self.placeholder_text, raw=raw).render(translation, str)
 
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -187,7 +193,7 @@ def _find_lines(text: str, content: Sequence[tuple[str, bool]], start: int, stop
 
 def _read(content: str) -> _Paragraph:
     placeholder_text, end = PlaceholderText(), 0
-    code = _CodeSpans(content)
+    code, labels = _CodeSpans(content), dict[str, list[Label]]()
     while match := _INLINE.search(content, end):
         placeholder_text.add_text(content[end : match.start()])
         end = match.end()
@@ -198,16 +204,20 @@ def _read(content: str) -> _Paragraph:
                 placeholder_text.add_standalone(content[start:end])
         elif match["lone"]:
             placeholder_text.add_standalone(match[0])
+            if match[0].startswith("!") and (found := list(labels_of(match[0]))):
+                labels[placeholder_text.parts[-1]] = found
         elif match["template"]:
             add_template(placeholder_text, match[0])
         elif match["link"]:
             placeholder_text.open("link", match[0])
         elif match["unlink"]:
             placeholder_text.close("link", match[0])
+            if found := list(labels_of(match[0])):
+                labels[placeholder_text.parts[-1]] = found
         else:
             _emphasis(placeholder_text, match, content)
     placeholder_text.add_text(content[end:])
-    return _Paragraph(placeholder_text)
+    return _Paragraph(placeholder_text, labels)
 
 
 class _CodeSpans:
