@@ -25,12 +25,18 @@ _DOCX = Kind(
     "Word",
 )
 _PPTX = Kind(
-    re.compile(r"ppt/(?:(?:slides/slide|notesSlides/notesSlide)[0-9]{1,9}" + SHARED_PARTS + r")\.xml"),
-    re.compile(r".*(?:presentationml\.(?:slide|notesSlide)" + SHARED_TYPES + r")\+xml"),
+    re.compile(
+        r"ppt/(?:(?:slides/slide|notesSlides/notesSlide|slideMasters/slideMaster|slideLayouts/slideLayout)[0-9]{1,9}"
+        + SHARED_PARTS
+        + r")\.xml"
+    ),
+    re.compile(r".*(?:presentationml\.(?:slide|notesSlide|slideMaster|slideLayout)" + SHARED_TYPES + r")\+xml"),
     "ppt/presentation.xml",
     "PowerPoint",
 )
 _DIAGRAM = re.compile(r".*/diagrams/[^/]*")
+_MASTER = re.compile(r".*/slide(?:Masters|Layouts)/[^/]*")
+_SLIDE_COMMENTS = re.compile(r"ppt/comments/[^/]*\.xml")
 
 
 def open_docx(data: bytes, language: str, budget: Budget) -> OpenedFile:
@@ -48,9 +54,11 @@ def _open(data: bytes, language: str, budget: Budget, kind: Kind) -> OpenedFile:
     of_diagrams: Shared = {}
     for name in sorted(names_of(archive, kind, file.xml), key=reading_order):
         shared = of_diagrams if _DIAGRAM.fullmatch(name) else None
-        parts[name] = read_part(archive.chunks(name), name, file, shared)
+        is_master = _MASTER.fullmatch(name) is not None
+        parts[name] = read_part(archive.chunks(name), name, file, shared, is_master)
 
     def write(translations: Sequence[str]) -> bytes:
         return archive.with_contents(written_parts(parts, file.texts, translations))
 
-    return OpenedFile(file.texts, write)
+    notes = ["comments were not translated"] if any(map(_SLIDE_COMMENTS.fullmatch, archive.names)) else []
+    return OpenedFile(file.texts, write, notes)

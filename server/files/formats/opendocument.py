@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
 from server.files.formats.odf.reader import PartReader
+from server.files.formats.sheet_names import note_on
 from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
 
 _PARTS = re.compile(r"(?:[^/]{1,100}/)?(?:content|styles)\.xml|meta\.xml")
@@ -46,6 +47,7 @@ def _notes(archive: Archive, readers: Sequence[PartReader]) -> Iterator[str]:
     """What was not translated, for the client."""
     if num_kept := sum(reader.num_kept for reader in readers):
         yield f"{num_kept} cells were kept: formulas, filters or conditions compare with their words"
+    yield from note_on(name for reader in readers for name in reader.sheet_names)
     if any(reader.has_comments for reader in readers):
         yield "comments were not translated"
     if _SIGNATURES in archive.names:

@@ -1,7 +1,7 @@
 """Excel files (.xlsx and their kin): words in cells, text boxes, charts and messages are texts.
 
-Numbers, formulas, names of sheets and comments stay. A cell stays, too, if a formula, a filter or a list of permitted
-values has its words: they would not be equal any more.
+Headers and footers of pages are texts, too. Numbers, formulas, names of sheets and comments stay. A cell stays, too, if
+a formula, a filter or a list of permitted values has its words: they would not be equal any more.
 """
 
 import html
@@ -15,7 +15,9 @@ from server.files.formats.comparisons import SEPARATOR, as_compared, compared_wo
 from server.files.formats.expat_parser import tag_end
 from server.files.formats.ooxml.package import SHARED_PARTS, SHARED_TYPES, Kind, names_of
 from server.files.formats.ooxml.part import read_part, read_unpacked
-from server.files.formats.xml_part import Part, Setting, Shared, TextsOfFile, unpacked, written_parts
+from server.files.formats.page_headers import header_texts
+from server.files.formats.sheet_names import note_on
+from server.files.formats.xml_part import Part, Setting, Shared, TextNumber, TextsOfFile, unpacked, written_parts
 
 _XLSX = Kind(
     re.compile(r"xl/(?:sharedStrings|worksheets/sheet[0-9]{1,9}|tables/table[0-9]{1,9}" + SHARED_PARTS + r")\.xml"),
@@ -34,6 +36,7 @@ _FORMULA = re.compile(rb"<(?:[\w.-]+:)?(?:f|formula|formula[12]|definedName)(?:\
 _COMPARES = re.compile(rb"[\"&\[]")
 """What formulas have that name words or columns."""
 _FILTER = re.compile(rb"""<(?:[\w.-]+:)?(?:filter|customFilter)\s[^<>]{0,500}?\bval\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
+_SHEET_NAME = re.compile(rb"""<(?:[\w.-]+:)?sheet\s[^<>]{0,500}?\bname\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _FIELD = re.compile(rb"""<(?:[\w.-]+:)?cacheField\s[^<>]{0,500}?\bname\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
 _WORDS_OF_FORMULA = re.compile(rb"""\st\s*=\s*["']str["']""")
 _CALCULATION = re.compile(rb"<(?:[\w.-]+:)?calcPr\b")
@@ -69,6 +72,8 @@ class _Workbook:
     shared: Shared = field(default_factory=dict)
     has_computed_words: bool = False
     has_structured_references: bool = False
+    names: list[str] = field(default_factory=list)
+    """Of the sheets."""
 
     def read(self) -> None:
         """Raises DamagedFile, FileTooLarge."""
@@ -93,6 +98,14 @@ class _Workbook:
         self.has_computed_words |= bool(_WORDS_OF_FORMULA.search(part.data))
         if _HAS_TEXTS.search(part.data):
             self.parts[name] = read_unpacked(part, name, self.file, self.shared)
+        for header in header_texts(part.data):
+            if (number := self.shared.get(header.text)) is None:
+                self.file.budget.spend(header.text)
+                number = self.shared[header.text] = TextNumber()
+                number.value = self.file.add(header.text)
+            part.edits.append((header, number.value))
+            self.parts[name] = part
+        part.edits.sort(key=lambda edit: edit[0].start)
 
     def _read_table(self, name: str) -> None:
         part = unpacked(self.archive.chunks(name), name, self.file.xml)
@@ -106,6 +119,7 @@ class _Workbook:
         """Let programs compute formulas again whose results have words."""
         part = unpacked(self.archive.chunks(_XLSX.main), _XLSX.main, self.file.xml)
         self._look_at_formulas(part.data)
+        self.names = list(_values(_SHEET_NAME, part.data))
         if (match := _CALCULATION.search(part.data)) and self.has_computed_words:
             end = tag_end(part.data, match.start())
             if b"fullCalcOnLoad" not in part.data[match.start() : end]:
@@ -147,6 +161,7 @@ class _Workbook:
                 f"{num_kept} different texts of cells were kept: formulas, filters, lists, tables or pivot tables"
                 " compare with them"
             )
+        notes += note_on(self.names)
         if any(map(_COMMENTS.fullmatch, self.archive.names)):
             notes.append("comments were not translated")
         if any(map(_PIVOT.fullmatch, self.archive.names)):

@@ -20,8 +20,8 @@ from server.text.base.words import has_letters
 
 _INLINE: tuple[Role, ...] = ("paragraph", "span", "base")
 _CELLS = ("table:table-cell", "table:covered-table-cell")
-_OUTSIDE, _COMPUTED, _WORDS = Frame("outside"), Frame("outside"), Frame("outside")
-"""Elements outside of paragraphs: any, a cell whose text is computed, and a cell of words."""
+_OUTSIDE, _COMPUTED, _WORDS, _BOOK = Frame("outside"), Frame("outside"), Frame("outside"), Frame("outside")
+"""Elements outside of paragraphs: any, a cell whose text is computed, a cell of words, and what holds sheets."""
 _COMPUTED.cell, _WORDS.cell = "computed", "words"
 _SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -40,6 +40,7 @@ class PartReader:
         self._in_cells: set[int] = set()
         """Places of paragraphs in cells."""
         self.has_comments = False
+        self.sheet_names: list[str] = []
         self.num_kept = 0
         """Cells that stay."""
         self.compared: set[str] = set()
@@ -84,6 +85,11 @@ class PartReader:
         elif parent.role == "ruby" and name == "text:ruby-base":
             parent.inner = tag_end(self._part.data, self._parser.CurrentByteIndex)
             self._open("base", name, attributes)
+        elif name == "office:spreadsheet":
+            self._stack.append(_BOOK)
+        elif name == "table:table" and parent is _BOOK:
+            self.sheet_names += (value for key, value in attributes.items() if names.named(key) == "table:name")
+            self._stack.append(_OUTSIDE)
         elif name in names.LABELS or name == "dc:language":
             self._open("label", name, attributes)
         else:

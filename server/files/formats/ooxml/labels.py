@@ -16,6 +16,11 @@ LABELLED: Mapping[str, tuple[str, ...]] = {
     "tableColumn": ("name", "totalsRowLabel"),
     "dataValidation": ("errorTitle", "error", "promptTitle", "prompt"),
     "hyperlink": ("tooltip",),
+    "hlinkClick": ("tooltip",),
+    "hlinkHover": ("tooltip",),
+    "listItem": ("displayText",),
+    "tblCaption": ("val",),
+    "tblDescription": ("val",),
 }
 """Elements with attributes that a reader sees or hears."""
 _SEEN_WORDS = ("textpath", "tableColumn", "dataValidation")
@@ -23,6 +28,7 @@ _SEEN_WORDS = ("textpath", "tableColumn", "dataValidation")
 _LONGEST: Mapping[str, int] = {"errorTitle": 32, "promptTitle": 32, "error": 255, "prompt": 255, "tooltip": 255}
 """Characters of an attribute, at most: programs refuse files with more."""
 _ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
+_WORD = re.compile(r"\W*[^\W\d_]++(?:[-'\u2019][^\W\d_]++)*\W*")
 _NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
 _ESCAPES = str.maketrans(
     {
@@ -53,9 +59,11 @@ class Label:
 
 def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:
     """The labels among the attributes of an element whose tag has these bytes: what is written for readers, and is no
-    name of a file or of one word, as programs give them."""
-    for attribute, place in attribute_places(data, start, end):
-        text = attributes.get(attribute, "") if attribute in LABELLED[name] else ""
+    name of a file or of a thing, as programs give them."""
+    values = {attribute.rpartition(" ")[2]: value for attribute, value in attributes.items()}
+    for full_name, place in attribute_places(data, start, end):
+        attribute = full_name.rpartition(":")[2]
+        text = values.get(attribute, "") if attribute in LABELLED[name] else ""
         if has_letters(text) and (is_prose(text) or name in _SEEN_WORDS):
             yield Label(*place, text, _LONGEST.get(attribute, 0))
 
@@ -67,5 +75,10 @@ def attribute_places(data: bytearray, start: int, end: int) -> Iterator[tuple[st
 
 
 def is_prose(text: str) -> bool:
-    """Whether it was written for readers: it is neither one word nor the name of a file."""
-    return has_letters(text) and len(text.split()) > 1 and not _NAME_OF_FILE.fullmatch(text)
+    """Whether it was written for readers: it is no name of a file, nor of another thing ("image1", "logo_2")."""
+    words = text.split()
+    return (
+        has_letters(text)
+        and not _NAME_OF_FILE.fullmatch(text)
+        and (len(words) > 1 or _WORD.fullmatch(words[0]) is not None)
+    )

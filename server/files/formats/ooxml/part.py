@@ -26,25 +26,37 @@ _REMOVED = ("del", "moveFrom")
 """What holds text that a reader does not see."""
 _ALTERNATIVES, _FALLBACK = "AlternateContent", "Fallback"
 _CACHES = ("strCache", "strLit")
+_SHAPES = ("sp", "pic", "graphicFrame")
+_PLACE = "ph"
+"""In a shape of a master or layout: what it says is shown nowhere, slides have their own text at its place."""
 
 
-def read_part(chunks: Iterable[bytes], name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
+def read_part(
+    chunks: Iterable[bytes], name: str, file: TextsOfFile, shared: Shared | None = None, is_master: bool = False
+) -> Part:
     """The part `name`, whose bytes are `chunks`. What is to be translated is added to the texts of the file; what
-    `shared` has already is not added again. Raises DamagedFile, FileTooLarge."""
-    return read_unpacked(unpacked(chunks, name, file.xml), name, file, shared)
+    `shared` has already is not added again. `is_master`: slides fill its places with text of their own. Raises
+    DamagedFile, FileTooLarge."""
+    return read_unpacked(unpacked(chunks, name, file.xml), name, file, shared, is_master)
 
 
-def read_unpacked(part: Part, name: str, file: TextsOfFile, shared: Shared | None = None) -> Part:
+def read_unpacked(
+    part: Part, name: str, file: TextsOfFile, shared: Shared | None = None, is_master: bool = False
+) -> Part:
     """As `read_part`, for a part whose bytes are there."""
-    _Reader(part, name, file, shared).read()
+    _Reader(part, name, file, shared, is_master).read()
     return part
 
 
 class _Reader:
     """Reads one part once. Only elements that text may be found in are kept, each paragraph's until it ends."""
 
-    def __init__(self, part: Part, name: str, file: "TextsOfFile", shared: Shared | None) -> None:
-        self._part, self._name, self._file, self._shared = part, name, file, shared
+    def __init__(
+        self, part: Part, name: str, file: "TextsOfFile", shared: Shared | None, is_master: bool = False
+    ) -> None:
+        self._part, self._name, self._file, self._shared, self._is_master = part, name, file, shared, is_master
+        self._are_places: list[bool] = []
+        """Of every open shape of a master, whether it is a place for the slides' text."""
         self._labels: Shared = {} if shared is None else shared
         self._edits: list[tuple[Edit, TextNumber] | None] = []
         self._stack: list[tuple[Node | None, bool]] = [(None, False)]
@@ -69,6 +81,10 @@ class _Reader:
             raise too_deep(self._name)
         kind, name = named(expanded)
         parent, is_own = self._stack[-1]
+        if self._is_master and name in _SHAPES:
+            self._are_places.append(False)
+        elif name == _PLACE and self._are_places:
+            self._are_places[-1] = True
         if name in _REMOVED and kind == WORD:
             self._num_removed += 1
         elif not kind and name == _ALTERNATIVES:
@@ -145,6 +161,8 @@ class _Reader:
                 label = Label(node.inner, node.inner_end, node.text)
                 if has_letters(label.text):
                     self._add(label, self._labels, len(self._edits))
+        if self._is_master and name in _SHAPES:
+            self._are_places.pop()
         if name in _REMOVED and kind == WORD:
             self._num_removed -= 1
         elif not kind and name == _ALTERNATIVES:
@@ -157,7 +175,7 @@ class _Reader:
     def _end_paragraph(self, node: Node) -> None:
         _, place = self._paragraphs.pop()
         paragraph = read_paragraph(node, self._part.data, self._file.copies, self._file.language)
-        if paragraph is None:
+        if paragraph is None or any(self._are_places):
             return
         shared = self._shared
         if shared is None and self._alternatives:

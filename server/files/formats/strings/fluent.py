@@ -17,6 +17,7 @@ from server.text.base.words import has_letters
 
 _NO_TEXTS = frozenset({"accesskey", "commandkey", "key", "keycode", "style"})
 """Attributes of messages that no reader sees as text."""
+_SHOWN_TERMS = 10
 _WRAPPED = re.compile(r"(?<=[\w,])\n(?=[a-z])")
 """A line break inside of a sentence."""
 _LITERAL = re.compile(r"[{}]|\r")
@@ -25,11 +26,16 @@ _INDENT = re.compile(r"[ ]*+")
 
 def open_ftl(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    return opened(text, encoding.encode, _patterns(text), budget, encoding.notes)
+    terms: list[str] = []
+    file = opened(text, encoding.encode, _patterns(text, terms), budget, encoding.notes)
+    if terms:
+        shown = ", ".join(terms[:_SHOWN_TERMS]) + (", ..." if len(terms) > _SHOWN_TERMS else "")
+        encoding.notes.append(f"the terms of the file were not translated ({len(terms)}): {shown}")
+    return file
 
 
-def _patterns(text: str) -> Iterator[Span]:
-    """Raises DamagedFile."""
+def _patterns(text: str, terms: list[str]) -> Iterator[Span]:
+    """The texts; `terms` gets the names of the terms. Raises DamagedFile."""
     try:
         resource = FluentParser(with_spans=True).parse(text)
     except RecursionError:
@@ -38,6 +44,8 @@ def _patterns(text: str) -> Iterator[Span]:
         if isinstance(entry, ast.Junk):
             line = text.count("\n", 0, _place(entry.annotations[0])[0]) + 1
             raise DamagedFile(f"the file is no Fluent file: line {line}: {entry.annotations[0].message}")
+        if isinstance(entry, ast.Term):
+            terms.append(f"-{entry.id.name}")
         if isinstance(entry, ast.Message):
             shown = [attribute for attribute in entry.attributes if attribute.id.name not in _NO_TEXTS]
             for pattern in (entry.value, *(attribute.value for attribute in shown)):

@@ -67,7 +67,7 @@ class Builder:
             f'<x:c t="inlineStr"><x:is><x:t>{self._word()}</x:t></x:is></x:c>',
             "<x:c><x:v>4.5</x:v></x:c>",
             f'<x:hyperlink n="{self._next()}" tooltip="See {self._word()}"/>',
-            f"<x:headerFooter><x:oddHeader>&amp;L{self._word(False)}</x:oddHeader></x:headerFooter>",
+            f"<x:headerFooter><x:oddHeader>&amp;L{self._word()}</x:oddHeader></x:headerFooter>",
         ]
         return "".join(self._chance.choices(cells[2:], k=2)) + "".join(cells)
 

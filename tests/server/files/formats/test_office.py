@@ -1,5 +1,6 @@
 """Office files come back whole: every byte but those of what was translated, every element inside of what it was in."""
 
+import copy
 import io
 import itertools
 import random
@@ -282,6 +283,23 @@ def test_charts_and_groups_of_slides_are_translated() -> None:
     assert [entry.name for entry in chart.plots[0].series] == ["FRUIT SOLD"]
     assert slide.notes_slide.notes_text_frame.text == "A NOTE"
     assert next(shape for shape in shapes if shape.has_table).table.cell(0, 0).text == "IN A CELL"
+
+
+def test_masters_are_translated_but_for_the_places_of_texts() -> None:
+    """Words that every slide shows; nobody sees what stands in a place for a slide's own text."""
+    made, packed = pptx.Presentation(), io.BytesIO()
+    place = (Inches(1), Inches(2), Inches(4), Inches(2))
+    for shapes, text in ((made.slide_master.shapes, "For all of us"), (made.slide_layouts[5].shapes, "For some of us")):
+        shape = copy.deepcopy(made.slides.add_slide(made.slide_layouts[6]).shapes.add_textbox(*place)._element)
+        shape.txBody.p_lst[0].add_r().text = text
+        shapes._spTree.append(shape)
+    made.slide_master.placeholders[0].text_frame.text = "Click to edit"
+    made.save(packed)
+    opened = open_file(packed.getvalue(), "a.pptx", "de", LIMIT)
+    assert sorted(opened.texts) == ["For all of us", "For some of us"]
+    after = pptx.Presentation(io.BytesIO(opened.write([text.upper() for text in opened.texts])))
+    assert after.slide_master.shapes[-1].text_frame.text in {text.upper() for text in opened.texts}
+    assert after.slide_master.placeholders[0].text_frame.text == "Click to edit"
 
 
 @pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")

@@ -3,6 +3,7 @@
 import pytest
 
 from server.files.formats.base import DamagedFile
+from server.files.formats.registry import open_file
 from tests.server.files.formats.strings.upper import texts, upper
 
 MESSAGES = """### File
@@ -34,6 +35,14 @@ def test_all_but_patterns_stays(newline: str) -> None:
     for word in ("At {", "You have", "one {", " file\n", "folder", "files\n", "here", "First", "Second"):
         expected = expected.replace(word, word.upper())
     assert upper(MESSAGES.replace("\n", newline), ".ftl") == expected.replace("\n", newline)
+
+
+def test_terms_stay_and_are_named() -> None:
+    terms = "".join(f"-name-{number} = Name\n" for number in range(12))
+    [note] = open_file(f"{terms}key = Value\n".encode(), "a.ftl", "de", 1000).notes
+    assert note.startswith("the terms of the file were not translated (12): -name-0, -name-1, ")
+    assert note.endswith("-name-9, ...")
+    assert not open_file(b"key = Value\n", "a.ftl", "de", 1000).notes
 
 
 @pytest.mark.parametrize(("text", "line"), [("a = b\nno message\n", 2), ("a = { $n", 1), ("a = {" * 3000, 1)])
