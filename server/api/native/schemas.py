@@ -135,10 +135,11 @@ class TranslateRequest(BaseModel):
 
 FLAGGED = (
     "What looks wrong. loop: a phrase is repeated again and again; numbers_changed: the source has other numbers, or "
-    "the currency of an amount is lost; untranslated: a copy of the source; empty: there is no translation; cut: a part "
-    "of a sentence that is too long for the model, or that was translated in clauses because the model left some out; truncated: it ended at the "
-    "maximum length, or lacks a part of the source; moved: the model lost something protected (a URL, a placeholder), "
-    "which was put where it stood in the source, or words in capitals became one word or none."
+    "the currency of an amount is lost; untranslated: a copy of the source; empty: there is no translation; cut: a "
+    "part of a sentence that is too long for the model, or that was translated in clauses because the model left some"
+    " out; truncated: it ended at the maximum length, or lacks a part of the source; moved: the model lost something "
+    "protected (a URL, a placeholder), which was put where it stood in the source, or words in capitals became one "
+    "word or none."
 )
 
 
