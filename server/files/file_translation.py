@@ -15,6 +15,7 @@ from server.files.accelerators import Separated, separated
 from server.files.doubtful import Doubtful, FlaggedSentence
 from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
+from server.files.inline_tags import with_inline_tags
 from server.files.parsing import ParsedFile
 from server.files.remembering import NOTHING, remembered_parts
 from server.files.tagged_sentences import with_tags, without_tags
@@ -73,7 +74,11 @@ async def translate_file(
     language = models[-1].languages[1]
     translation = _FileTranslation(models, reader, options, mode, on_progress, memory)
     most = _max_sentences(file.source.max_characters)
-    sentences, translations, texts = await translation.translate(file.texts, terms, most)
+    # entries of a memory are compared with texts as they are
+    tagged = await offload(with_inline_tags, file.texts if memory is None else ())
+    given = tagged.texts if memory is None else file.texts
+    sentences, translations, texts = await translation.translate(given, terms, most)
+    texts = await offload(tagged.restored, texts)
     apart = await offload(separated, file.texts, texts) if memory is None else Separated(texts)
     written = await file.write(apart.translations, translation.languages)
     notes = [*written.notes, *([_clashes(apart.num_clashes)] if apart.num_clashes else [])]

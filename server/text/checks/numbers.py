@@ -102,6 +102,8 @@ def _readings(text: str, languages: tuple[str, str], side: int, is_afternoon: bo
     separators, parts = _PART.findall(text), _PART.split(text)
     if not separators:
         yield ("value", _whole(text), "")
+        if is_afternoon and len(text) <= 2 and int(text) <= 24:  # "5 p.m.", "17 Uhr"
+            yield ("hour", str(int(text) % 12))
         return
     language = languages[side]
     yield from _values(parts, separators, language)

@@ -114,7 +114,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
         text = replacements[place]
-        is_word = place in matches or _WORD.fullmatch(text) is not None
+        is_word = place in matches or (_WORD.fullmatch(text) is not None and bool(text.strip("_")))
         rises = place in matches and matches[place].rises
         span = Span(text, before[-1:].isalnum(), after[:1].isalnum(), is_word, rises)
         spans.append(span)

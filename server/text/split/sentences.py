@@ -51,6 +51,9 @@ _BULLET = re.compile(
 )
 # Between entries of a menu, forms of a plural (vue-i18n, Laravel), cells of a row.
 _BAR = re.compile(r"\s\|\s|\|(?=[\[{]\d)")
+_RULE_SIGNS = "=_~*#+-"
+_SHORTEST_RULE = 3
+_RULE_BEFORE = re.compile(r"(?:={3,}|_{3,}|~{3,}|\*{3,}|#{3,}|\+{3,}|-{3,})[ \u00a0]+")
 # "1.", "(2)", "a)", "iv.": a list number, never a sentence of its own.
 _LIST_NUMBER = re.compile(r"\s*[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\s*")
 _LAST_WORD = re.compile(r"([^\s(\[\"'\u201e\u201c\u2018]+)\s*$")
@@ -159,8 +162,21 @@ def _without_templates(part: str, start: int, end: int, templates: Sequence[tupl
 def _inner(part: str) -> tuple[int, int]:
     """(start, end) of `part` without spaces, emoji and placeholders at its ends."""
     start, end = len(part) - len(part.lstrip(_OUTER_SPACE)), len(part.rstrip(_OUTER_SPACE))
+    if part[start] in _RULE_SIGNS or part[end - 1] in _RULE_SIGNS:
+        start, end = _without_rules(part, start, end)
     is_plain = part[start].isalpha() and not (is_placeholder(part[end - 1]) or EMOJI_END.match(part[end - 1]))
     return (start, end) if is_plain or part.isascii() else _Trimmer(part, start, end).trim()
+
+
+def _without_rules(part: str, start: int, end: int) -> tuple[int, int]:
+    """(start, end) without lines that are drawn with signs at the ends: "=== Results ==="."""
+    if (rule := _RULE_BEFORE.match(part, start, end)) is not None:
+        start = rule.end()
+    sign = part[end - 1]
+    bare = part[start:end].rstrip(sign)
+    if sign in _RULE_SIGNS and len(bare) + _SHORTEST_RULE <= end - start and bare[-1:] == " ":
+        end = start + len(bare.rstrip(_OUTER_SPACE))
+    return (start, end) if has_letters(part[start:end]) else (0, 0)
 
 
 class _Trimmer:

@@ -10,6 +10,7 @@ import pytest
 from server.cli.translate_files import translate_files
 from server.documents.sentence_states import StateReader
 from server.documents.state_cache import StateCache
+from server.files.doubtful import MOST_SHOWN
 from server.files.file_translation import TranslatedFile
 from server.files.formats.base import FileTooLarge
 from server.settings import BUNDLED_MODELS, EngineSettings
@@ -168,3 +169,20 @@ def test_the_command_goes_on_after_a_bad_file(
     assert "none.txt" in shown.err
     assert f"{folder / 'good.de.txt'}: 4 sentences" in shown.out
     assert (folder / "good.de.txt").read_bytes() == translated(translator, TEXT.encode(), "good.txt").data
+
+
+def test_pairs_of_tags_in_strings_enclose_their_words(bundled: Translator) -> None:
+    data = b'{"a": "Click <b>here</b> to <i>continue</i>.", "c": "Yes."}'
+    done = asyncio.run(translate_bytes(bundled, data, "a.json", StateReader(StateCache(2**20)), OPTIONS))
+    assert "<b>hier</b>" in done.data.decode()
+    assert not done.doubtful.sentences
+
+
+def test_what_looks_wrong_is_shown(bundled: Translator) -> None:
+    lines = [f"La la la la la la la la la la la la {number}." for number in range(30)]
+    data = "\n".join(lines).encode()
+    done = asyncio.run(translate_bytes(bundled, data, "a.txt", StateReader(StateCache(2**20)), OPTIONS))
+    assert 0 < len(done.doubtful.sentences) <= MOST_SHOWN
+    assert done.doubtful.count >= len(done.doubtful.sentences)
+    assert sum(done.flags.values()) >= done.doubtful.count
+    assert all(sentence.source in lines for sentence in done.doubtful.sentences)

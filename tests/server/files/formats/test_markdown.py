@@ -42,7 +42,7 @@ def test_markdown() -> None:
         MARKDOWN.replace("A *big* title", "A *BIG* TITLE")
         .replace(
             'A paragraph with `code` and a [link *here*](https://x.org "t")\non two lines.',
-            'A PARAGRAPH WITH `code` AND A [LINK *HERE*](https://x.org "t") ON TWO LINES.',
+            'A PARAGRAPH WITH `code` AND A [LINK *HERE*](https://x.org "T") ON TWO LINES.',
         )
         .replace("A hard break, and \\*no\\* emphasis 2 * 3.", "A HARD BREAK, AND \\*NO\\* EMPHASIS 2 * 3.")
         .replace("- one\n- two\n  1. inner **bold** text", "- ONE\n- TWO\n  1. INNER **BOLD** TEXT")

@@ -33,7 +33,9 @@ def written(raw: str, translate: dict[str, str]) -> str:
         for word, other in translate.items():
             translation = translation.replace(word, other)
         parts.append(bytes(data[end : text.start]))
-        parts += (piece if isinstance(piece, bytes) else data[slice(*piece)] for piece in text.written(translation))
+        parts += (
+            piece if isinstance(piece, bytes) else bytes(data[slice(*piece)]) for piece in text.written(translation)
+        )
         end = text.end
     whole = b"".join([*parts, bytes(data[end:])]).decode()
     return html.unescape(whole[whole.index("Header>") + 7 : whole.rindex("</x:")])

@@ -34,4 +34,4 @@ def test_people_lose_none() -> None:
     pairs = list(zip(*sides, strict=True))
     amounts = [pair for pair in pairs if any(sign in pair[0] for sign in "$\u20ac\u00a3")]
     assert len(amounts) > 20
-    assert [pair for pair in amounts if currency_lost(*pair, "de")] == []
+    assert [pair for pair in amounts if currency_lost(pair[0], pair[1], "de")] == []

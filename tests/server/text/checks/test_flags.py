@@ -56,6 +56,7 @@ GERMAN, ENGLISH = ("de", "en-US"), ("en", "de")
     [
         ("7.05 Uhr", "7:05 a.m.", GERMAN),
         ("um 22.30 Uhr", "at 10:30 pm", GERMAN),
+        ("9 bis 17 Uhr", "from 9 a.m. to 5 p.m.", GERMAN),
         ("am 03.04.2024", "on 3 April 2024", GERMAN),
         ("am 03.04.2024", "on 04/03/2024", GERMAN),
         ("2024-04-03", "03.04.24", ENGLISH),
@@ -75,6 +76,8 @@ def test_the_same_values(source: str, target: str, languages: tuple[str, str]) -
     ("source", "target", "languages"),
     [
         ("7.05 Uhr", "7.5 o'clock", GERMAN),
+        ("9 bis 17 Uhr", "from 9 a.m. to 6 p.m.", GERMAN),
+        ("17 Hunde", "5 dogs", GERMAN),
         ("7.05 Uhr", "7,05 o'clock", GERMAN),
         ("am 03.04.2024", "on 04.03.2024", GERMAN),
         ("am 03.04.2024", "on 03,04,2024", GERMAN),

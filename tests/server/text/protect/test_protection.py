@@ -272,6 +272,7 @@ def test_tags_make_no_compounds() -> None:
     ("sentence", "target", "restored"),
     [
         ("{count} files", "X1-Dateien", "{count} Dateien"),
+        ("____ Date", "X1-Datum", "____ Datum"),
         ("My {a} book", "Mein X1-Buch", "Mein {a} Buch"),
         ("The {a} and {b} files", "Die X1- und X2-Dateien", "Die {a} und {b} Dateien"),
         ("\U0001f1e9\U0001f1ea bread", "X1-Brot", "\U0001f1e9\U0001f1ea Brot"),
