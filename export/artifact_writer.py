@@ -207,11 +207,11 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     differences: dict[str, float] = {}
     goldens: list[dict[str, Any]] = []
     for pair in graph_pairs(artifact):
-        read = [ids[skipped:] for ids in examples]
-        differences |= check_parity(model, pair, read if content.parity_on_examples else ())
+        read = [ids[skipped:] for ids in examples] if content.parity_on_examples else []
+        differences |= check_parity(model, pair, read)
         check_alignments(model, pair)
         if document is not None:
-            differences |= check_context_parity(document, pair)
+            differences |= check_context_parity(document, pair, read)
         goldens += goldens_of(pair, examples)
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
     hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}

@@ -1,5 +1,7 @@
 """Checks that context graphs compute what the document model computes, on a document, by the server's backends."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -30,13 +32,15 @@ DOCUMENTS = (1, 16)
 """Copies of the sample: a short document, and one of so many sentences that unused ones are pruned."""
 
 
-def check_context_parity(document: DocumentModel, pair: GraphPair) -> dict[str, float]:
-    """Compare a pair of graphs with the model, every sentence of one document with all others visible. Returns the
-    difference by the pair's kind; empty for graphs without context. Raises ParityError."""
+def check_context_parity(
+    document: DocumentModel, pair: GraphPair, sources: Sequence[Sequence[int]] = ()
+) -> dict[str, float]:
+    """Compare a pair of graphs with the model, every sentence of one document with all others visible: of `sources`, or
+    random ones. Returns the difference by the pair's kind; empty for graphs without context. Raises ParityError."""
     if pair.backend.context is None:
         return {}
     kind, steps = f"{pair.kind} context", two_wraps(pair.backend.manifest)
-    difference = max(context_difference(document, pair.backend, steps, copies) for copies in DOCUMENTS)
+    difference = max(context_difference(document, pair.backend, steps, copies, sources) for copies in DOCUMENTS)
     return {
         kind: check_difference(
             difference, kind, CONTEXT_TOLERANCE if pair.graph.precision == "fp32" else INT8_TOLERANCE
@@ -45,13 +49,16 @@ def check_context_parity(document: DocumentModel, pair: GraphPair) -> dict[str, 
 
 
 @torch.no_grad()
-def context_difference(document: DocumentModel, backend: Backend, steps: int, copies: int = 1) -> float:
-    """Largest difference of candidate scores over the offline document of `sample_sources`, the shortest of which has
-    no words and is never visible. `copies` of them are a long document, whose first sentences are decoded."""
+def context_difference(
+    document: DocumentModel, backend: Backend, steps: int, copies: int = 1, given: Sequence[Sequence[int]] = ()
+) -> float:
+    """Largest difference of candidate scores over the offline document of `given` sources, or of `sample_sources`, the
+    shortest of which has no words and is never visible. `copies` of them are a long document, whose first sentences are
+    decoded."""
     base = document.base
     config = base.config
     words = config.source_vocab_size or config.vocab_size
-    sources = sample_sources(words, config.max_length, eos_id=config.eos_id)
+    sources = [[*ids] for ids in given] or sample_sources(words, config.max_length, eos_id=config.eos_id)
     targets = [] if document.on_encoder else [source[-2::-1] for source in sources]  # any translation will do
     ids, keep = (torch.from_numpy(array) for array in padded(sources))
     pairs = [Pair(source[:-1], targets[index] if targets else []) for index, source in enumerate(sources)] * copies

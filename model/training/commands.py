@@ -65,8 +65,8 @@ class LexiconCommand:
         parser.add_argument("--data", required=True, type=Path, help="the folder of corpora that it was trained on")
 
     def run(self, args: argparse.Namespace) -> int:
-        recipe = DataRecipe(**read_json(args.checkpoint / SUMMARY)["recipe"]["data"])
         vocabulary = Vocabulary(find_vocabulary(args.checkpoint))
+        recipe = DataRecipe(**read_json(args.checkpoint / SUMMARY)["recipe"]["data"])
         text = load_text(recipe, args.data, vocabulary)
         pairs = epoch_items(text.train, recipe.corpora, seed=0, epoch=0)
         train_lexicon(pairs, len(vocabulary)).save(args.checkpoint / LEXICON)
