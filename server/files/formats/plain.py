@@ -10,6 +10,9 @@ from server.text.base.words import has_letters
 
 _FEWEST_LINES = 3
 """Of a broken paragraph: two lines may have their lengths by chance."""
+_BLOCK = re.compile(r"(?:[^\r\n]++(?:\r\n|[\r\n]|\Z))++")
+"""Lines without an empty one between them."""
+_CANDIDATE = re.compile(r"(?<![^\r\n])[^\r\n]{30,80}(?:\r\n|[\r\n])[^\r\n]{30,80}(?:\r\n|[\r\n])[^\r\n]")
 _END = re.compile(r"[.!?:;\u2026][\"'\u201d\u2019)]*+\s*\Z")
 _COLUMNS = re.compile(r"\S {3,}\S")
 
@@ -39,19 +42,22 @@ def open_text(data: bytes, language: str, budget: Budget) -> OpenedFile:
 
 def _parts(text: str) -> Iterator[str | Paragraph]:
     """The broken paragraphs, and what is between them; one part if there are none."""
-    between: list[str] = []
-    for part in read_paragraphs(text, Flow()):
-        if isinstance(part, str):
-            between.append(part)
-        elif _is_broken(part):
-            if between:
-                yield "".join(between)
-                between = []
+    end = done = 0
+    for block in _BLOCK.finditer(text):
+        if not _CANDIDATE.search(block[0]):
+            continue
+        end = block.start()
+        for part in read_paragraphs(block[0], Flow()):
+            start = end
+            end += len(part) if isinstance(part, str) else sum(len(line.raw) for line in part.lines)
+            if isinstance(part, str) or not _is_broken(part):
+                continue
+            if start > done:
+                yield text[done:start]
             yield part
-        else:
-            between += (line.raw for line in part.lines)
-    if between or not text:
-        yield "".join(between)
+            done = end
+    if done < len(text) or not text:
+        yield text[done:]
 
 
 def _is_broken(paragraph: Paragraph) -> bool:
