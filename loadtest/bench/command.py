@@ -72,7 +72,8 @@ DEVICE_NOTE = (
 LIMIT_NOTE = (
     "Random weights, N=8, with a shortlist, source and target 24 pieces; one engine in one thread. Ours: a call of the "
     "encoder, or a step with all slots taken, with its Python; peer: the matrix products of that graph back to back, "
-    "in the same shapes. Medians of alternating rounds. The parts are those of one profiled round, which takes longer."
+    "in the same shapes. Medians of alternating rounds. The parts are those of one profiled round, which takes longer. "
+    "The encoder takes 256 tokens at a time, and is left out where its calls have different numbers of sentences."
 )
 
 LOAD_NOTE = (

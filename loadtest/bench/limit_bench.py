@@ -43,16 +43,16 @@ class ProfiledBackend(OnnxBackend):
 
 
 class CallTimer(TimedBackend):
-    """Keeps the seconds of each call of the encoder."""
+    """Keeps the sentences and seconds of each call of the encoder, which takes a few sentences at a time."""
 
     def __init__(self, backend: OnnxBackend) -> None:
         super().__init__(backend)
-        self.encodes: list[float] = []
+        self.encodes: list[tuple[int, float]] = []
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         before = self.seconds
         encoded = super().encode(source_ids, source_keep)
-        self.encodes.append(self.seconds - before)
+        self.encodes.append((len(source_ids), self.seconds - before))
         return encoded
 
 
@@ -101,17 +101,20 @@ def measured(
     sources: list[tuple[int, ...]],
 ) -> dict[str, tuple[float, float]]:
     """Seconds of a call of the encoder and of a step in which all slots run, Python included, each with those of its
-    products: medians of alternating rounds after one that does not count."""
+    products: medians of alternating rounds after one that does not count. The encoder is left out where its calls have
+    different numbers of sentences."""
     timer, walls = CallTimer(backend), dict[str, list[float]](encode=[], step=[])
     products: dict[str, list[float]] = {part: [] for part in alone}
     for _ in range(1 + rounds):
         timer.encodes.clear()
         walls["step"].append(one_round(timer, beam, slots, sources))
-        walls["encode"].append(statistics.mean(timer.encodes))
+        walls["encode"].append(statistics.mean(seconds for _, seconds in timer.encodes))
         for part, run in alone.items():
             products[part].append(run.seconds(RUNS))
+    are_alike = len({sentences for sentences, _ in timer.encodes}) == 1
     return {
-        part: (statistics.median(walls[part][1:]), statistics.median(products[part][1:])) for part in ("encode", "step")
+        part: (statistics.median(walls[part][1:]), statistics.median(products[part][1:]))
+        for part in (("encode", "step") if are_alike else ("step",))
     }
 
 

@@ -29,6 +29,12 @@ def test_the_table_has_the_encoder_and_the_step_beside_their_products(precision:
     assert 0.1 < rows[-1].ours < 10_000
 
 
+def test_calls_of_several_sizes_are_not_compared() -> None:
+    """With 13 sentences of 24 words the encoder is called for some of them, then for the others."""
+    names = [row.name for row in limit_rows("tiny", "fp32", 1, (13,), 1) if row.peer is not None]
+    assert names == ["tiny fp32 beam 1, 13 sentences, step"]
+
+
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_products_alone_are_those_of_the_graph(tmp_path: Path, precision: str) -> None:
     """All of them, with their weights; on the shapes of a run."""
