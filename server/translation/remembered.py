@@ -15,7 +15,8 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.text.base.placeholders import has_reserved
 from server.text.base.words import Place, has_letters
-from server.text.split.sentences import Segment, segments_of
+from server.text.split.segment import Segment
+from server.text.split.sentences import segments_of
 from server.translation.assembly import (
     Match,
     SentenceTranslation,

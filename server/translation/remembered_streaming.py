@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from server.engine.request import Timings
 from server.runtime.offload import offload
 from server.text.split.plan import TextPlan
-from server.text.split.sentences import Segment
+from server.text.split.segment import Segment
 from server.translation.assembly import SentenceTranslation, TranslationOutcome
 from server.translation.planning import TextRequest
 from server.translation.remembered import MemoryTranslator, RememberedPlan, Run, put_together

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from server.engine.request import SentenceRequest, SentenceResult
 from server.text.base.pieces import Pieces
 from server.text.split.plan import PlannedSentence, TextPlan, plan_clauses
-from server.text.split.sentences import Segment
+from server.text.split.segment import Segment
 from server.translation.planning import PlannedRequest
 
 

@@ -16,7 +16,9 @@ from server.text.protect.protection import Restored, has_words, mask
 from server.text.protect.terms import Terms
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
-from server.text.split.sentences import Segment, segments_of, trim
+from server.text.split.segment import Segment
+from server.text.split.sentences import segments_of
+from server.text.split.trimming import trim
 
 # Characters that many vocabularies lack -> their substitutes.
 _SUBSTITUTES = {

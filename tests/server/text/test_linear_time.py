@@ -27,7 +27,8 @@ from server.text.spans.table import protected_spans, template_spans
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text
-from server.text.split.sentences import split_text, trim
+from server.text.split.sentences import split_text
+from server.text.split.trimming import trim
 from tests.growth import assert_linear
 from tests.server.text import hostile
 

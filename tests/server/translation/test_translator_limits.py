@@ -7,8 +7,8 @@ import pytest
 
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
-from server.text.split import sentences
-from server.text.split.sentences import Segment
+from server.text.split import trimming
+from server.text.split.segment import Segment
 from server.translation.planning import TextRequest, TooManySentences
 from server.translation.translator import Translator
 from tests.growth import ORDINARY
@@ -25,13 +25,13 @@ def test_what_is_too_much_is_not_all_cut(
     """However long the texts are, about as many sentences are cut as can wait."""
     cut = 0
 
-    def trim(part: str, real: object = sentences.trim) -> list[Segment]:
+    def trim(part: str, real: object = trimming.trim) -> list[Segment]:
         nonlocal cut
         cut += 1
         assert callable(real)
         return list(real(part))
 
-    monkeypatch.setattr(sentences, "trim", trim)
+    monkeypatch.setattr("server.text.split.sentences.trim", trim)
     translator = Translator.load(tiny_artifact, EngineSettings(max_waiting=MOST, slots=2), Metrics())
     options = translator.options(beam_size=1)
 

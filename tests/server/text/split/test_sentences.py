@@ -4,7 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.text.split.sentences import Segment, split_text, trim
+from server.text.split.segment import Segment
+from server.text.split.sentences import split_text
+from server.text.split.trimming import trim
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
 """Every code point there is, lone surrogates included."""
