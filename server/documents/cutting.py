@@ -8,7 +8,7 @@ from dataclasses import replace
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Part, Sentence
 from server.text.protect.masks import Masked
-from server.text.protect.protection import restore
+from server.text.protect.restoring import restore
 from server.text.split.clauses import as_clause
 from server.text.split.plan import TextPlan, plan_sentence, plan_text
 from server.translation.translator import Translator

@@ -14,7 +14,7 @@ from server.text.base.words import Place
 from server.text.checks.flags import find_flags
 from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.emphasis import raise_emphasis
-from server.text.protect.protection import Restored
+from server.text.protect.restoring import Restored
 from server.text.split.clauses import as_clause
 from server.text.split.plan import PlannedSentence, TextPlan
 from server.translation.planning import PlannedRequest

@@ -2,7 +2,7 @@
 
 A sentence is first translated without constraints. If some of its hypotheses have every term as in the glossary, the
 best of these is the translation. Otherwise the sentence is translated again with masks in place of its terms
-(`server.text.protect.protection`); each mask is replaced by the term's translation exactly once. So every term is
+(`server.text.protect`); each mask is replaced by the term's translation exactly once. So every term is
 translated, and a sentence takes at most two searches.
 """
 
@@ -16,7 +16,7 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.text.base.pieces import Pieces
 from server.text.markup.tags import strip_tags
-from server.text.protect.protection import find_terms
+from server.text.protect.masking import find_terms
 from server.text.protect.terms import Match, Terms, missing_terms
 from server.text.split.plan import PlannedSentence, plan_sentence
 from server.translation.assembly import TranslationOutcome

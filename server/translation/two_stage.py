@@ -14,8 +14,8 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
 from server.telemetry.labels import FinishReason
 from server.text.markup.tags import strip_tags
+from server.text.protect.masking import find_terms
 from server.text.protect.pivot_placeholders import PivotPlaceholders
-from server.text.protect.protection import find_terms
 from server.text.protect.terms import Terms, missing_terms
 
 

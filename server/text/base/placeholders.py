@@ -3,7 +3,7 @@
 The text of "a <b>big</b> dog<br>" is "a [0 big ]0 dog [1": an opening, a closing and a standalone placeholder, each
 with a number. Sentences are split with their placeholders. If the model aligns words, it reads a sentence without
 opening and closing placeholders, and `server.text.markup.tags` places these by the alignment. A standalone placeholder
-is protected as a URL is (`server.text.protect.protection`), and so is every placeholder if no words are aligned. A
+is protected as a URL is (`server.text.protect`), and so is every placeholder if no words are aligned. A
 value is a standalone placeholder that a program will replace by a word: at the ends of a sentence it belongs to it. The
 placeholder of a glossary's term replaces words (`server.text.protect.pivot_placeholders`).
 """

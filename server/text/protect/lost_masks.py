@@ -1,4 +1,4 @@
-"""Inserts the masks that a model has lost into its translation: step 5 of `server.text.protect.protection`."""
+"""Inserts the masks that a model has lost into its translation: step 5 of `server.text.protect`."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ copies a URL, and the placeholder becomes the term's translation at the end."""
 from collections.abc import Iterable
 
 from server.text.base.placeholders import TERM_PLACEHOLDER, TooManyPlaceholders, term_placeholders
-from server.text.protect.protection import find_terms
+from server.text.protect.masking import find_terms
 from server.text.protect.terms import Match, Terms, with_first_letter
 
 

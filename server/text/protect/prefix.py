@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from server.text.base.pieces import Pieces
 from server.text.protect.masks import Masked
-from server.text.protect.protection import Restored, restore, restore_continuation, restore_partial
+from server.text.protect.restoring import Restored, restore, restore_continuation, restore_partial
 
 WORD_START = "\u2581"
 

@@ -10,9 +10,10 @@ from server.text.markup.standalone_placeholders import Tag
 from server.text.markup.tags import strip_tags
 from server.text.protect.capitals import Casing
 from server.text.protect.garbled import garbled_words, is_sparse
+from server.text.protect.masking import has_words, mask
 from server.text.protect.masks import Masked
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
-from server.text.protect.protection import Restored, has_words, mask
+from server.text.protect.restoring import Restored
 from server.text.protect.terms import Terms
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long

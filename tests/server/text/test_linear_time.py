@@ -19,8 +19,9 @@ from server.text.markup.markup import Kind, MalformedMarkup, read_markup
 from server.text.markup.tags import place_tags, strip_tags
 from server.text.protect.capitals import Casing
 from server.text.protect.emphasis import raise_emphasis
+from server.text.protect.masking import find_terms, has_words, mask
 from server.text.protect.pivot_placeholders import PivotPlaceholders
-from server.text.protect.protection import find_terms, has_words, mask, restore, restore_partial
+from server.text.protect.restoring import restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms
 from server.text.protect.unspellable import merge_adjacent, unspellable
 from server.text.spans.table import protected_spans, template_spans

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import NoText
 from server.files.formats.registry import open_file
-from server.text.protect.protection import mask, restore
+from server.text.protect.masking import mask
+from server.text.protect.restoring import restore
 from server.text.spans.table import ROWS
 from server.text.spans.templates import TEMPLATES
 from server.text.split.sentences import split_text

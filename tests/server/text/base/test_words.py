@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place, Word, equal_elements, find_spans, match_words, word_ids, words_of
-from server.text.protect.protection import mask
+from server.text.protect.masking import mask
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 

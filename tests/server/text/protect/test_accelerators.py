@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.protect.accelerators import take_off
-from server.text.protect.protection import mask, restore
+from server.text.protect.masking import mask
+from server.text.protect.restoring import restore
 from tests.growth import Shape, assert_linear, check_growth
 
 

@@ -9,7 +9,8 @@ from server.text.base.pieces import Pieces
 from server.text.base.words import words_of
 from server.text.protect.capitals import Casing
 from server.text.protect.emphasis import raise_emphasis
-from server.text.protect.protection import mask, restore
+from server.text.protect.masking import mask
+from server.text.protect.restoring import restore
 from server.text.protect.terms import Terms
 
 ENGLISH = Casing(Pieces(BUNDLED_MODELS / "en-de" / "vocabulary.model", language="en"), lowers_emphasis=True)

@@ -9,7 +9,7 @@ import pytest
 from server.settings import BUNDLED_MODELS
 from server.text.base.pieces import Pieces
 from server.text.protect.garbled import LEAST_PIECES, garbled_words
-from server.text.protect.protection import restore
+from server.text.protect.restoring import restore
 from server.text.split.plan import plan_sentence
 from tests.growth import assert_linear
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect import protection
+from server.text.protect import restoring
+from server.text.protect.masking import mask
 from server.text.protect.masks import Masked, Span
-from server.text.protect.protection import mask, restore, restore_partial
+from server.text.protect.restoring import restore, restore_partial
 from server.text.protect.terms import Terms
 from server.text.spans import table as patterns
 from server.text.spans.table import protected_spans
@@ -363,4 +364,4 @@ def without_copies(masked: Masked, target: str, decoded: frozenset[int]) -> str:
 def test_only_the_first_copy_of_a_mask_stays(stem: str, pieces: list[str], decoded: frozenset[int]) -> None:
     masked = Masked(f"{stem}1 a {stem}2", (Span(f"{stem}1"), Span(f"{stem}2")), stem)
     target = "".join(pieces) + "."
-    assert protection._remove_copies(masked, target, decoded)[0] == without_copies(masked, target, decoded)
+    assert restoring._remove_copies(masked, target, decoded)[0] == without_copies(masked, target, decoded)

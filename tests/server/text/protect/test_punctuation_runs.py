@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect.protection import mask, restore
+from server.text.protect.masking import mask
 from server.text.protect.punctuation_runs import with_runs_of
+from server.text.protect.restoring import restore
 from tests.growth import Shape, assert_linear, check_growth
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.protect.inflections import plural_of
-from server.text.protect.protection import mask, restore
+from server.text.protect.masking import mask
+from server.text.protect.restoring import restore
 from server.text.protect.terms import Match, Terms, missing_terms
 
 GLOSSARY = {"Ring": "Kreis", "Ring MT": "RingMT", "C++": "Zeh++", ".NET": "dotnet", "don't": "nicht"}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.base.pieces import Pieces
-from server.text.protect.protection import restore
+from server.text.protect.restoring import restore
 from server.text.split.plan import TextPlan, plan_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)
