@@ -5,11 +5,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from server.backends.arrays import pad_ids
 from server.backends.base import Backend
-from server.backends.context import Attended
-from server.backends.state import Flags, Ints, Layout, document_layout
-from server.engine.batches import ENCODE_AHEAD, group_by_length, max_padding
+from server.backends.state import Layout, document_layout
+from server.engine.batch_encoder import BatchEncoder
+from server.engine.batches import ENCODE_AHEAD
 from server.engine.lane import EncodedSentence, Lane, LaneKind, RunningSentence
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest, SentenceResult, Timings
@@ -54,7 +53,7 @@ class Engine:
         """`slots`: sentences that run at the same time. `num_engines`: engines that take from the queue; each takes
         only its share, so that none is idle."""
         self.backend, self.queue, self.slots, self.meter, self.num_engines = backend, queue, slots, meter, num_engines
-        self._encoder_tokens = backend.device.encoder_tokens
+        self._encoder = BatchEncoder(backend, meter)
         self.num_spare_slots = max(1, slots // 4)
         """Slots of short requests beside those that other work has taken."""
         self.lanes: dict[LaneKind, Lane] = {}
@@ -154,68 +153,12 @@ class Engine:
         """Take up to `count` sentences and encode them; returns whether there were any."""
         if count <= 0:
             return False
-        requests, aborted = self.queue.take(count, self._encoder_tokens, only_short)
+        requests, aborted = self.queue.take(count, self._encoder.max_tokens, only_short)
         for request in aborted:
             self.meter.aborted("waiting", request.is_cancelled)
-        if requests:
-            self._encode_grouped(requests)
+        for sentence in self._encoder.encode(requests, self._fail_request):
+            (self.ready_short if sentence.request.is_short else self.ready).append(sentence)
         return bool(requests)
-
-    def _encode_grouped(self, requests: list[SentenceRequest]) -> None:
-        """Encode sentences that were taken: of similar length together, and apart from these sentences with context and
-        sentences that were encoded before."""
-        for group in group_by_length(
-            requests, lambda request: len(request.source_ids), max_padding(self._encoder_tokens)
-        ):
-            kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
-            for request in group:
-                kinds.setdefault((request.encoded is not None, request.context is not None), []).append(request)
-            for batch in kinds.values():
-                self._encode_or_split(batch)
-
-    def _encode_or_split(self, batch: list[SentenceRequest]) -> None:
-        """Encode one batch. If that fails, each sentence is encoded alone, so that it fails no others."""
-        try:
-            for sentence in self._encode_batch(batch):
-                (self.ready_short if sentence.request.is_short else self.ready).append(sentence)
-        except Exception as error:
-            if len(batch) == 1:
-                self._fail_request(batch[0], error)
-                return
-            for request in batch:
-                self._encode_or_split([request])
-
-    def _encode_batch(self, requests: list[SentenceRequest]) -> list[EncodedSentence]:
-        """Encode sentences of which all or none have a context, and all or none were encoded before."""
-        started = time.monotonic()
-        skipped = self.backend.manifest.start_length  # the decoder reads these
-        ids, keep = pad_ids([request.source_ids[skipped:] for request in requests])
-        if requests[0].encoded is not None or requests[0].context is not None:
-            contents = self._attend(ids, keep, requests)
-        else:
-            contents = [Attended(content, None) for content in self.backend.encode(ids, keep)]
-        encoded = time.monotonic()
-        self.meter.encoded(len(requests), int(keep.sum()), int(keep.size - keep.sum()), encoded - started)
-        return [
-            EncodedSentence(request, content.encoded, started, encoded, content.attention)
-            for request, content in zip(requests, contents, strict=True)
-        ]
-
-    def _attend(self, ids: Ints, keep: Flags, requests: list[SentenceRequest]) -> list[Attended]:
-        backend = self.backend.context
-        if backend is None:
-            raise ValueError(f"model '{self.backend.manifest.name}' knows no context")
-        started = time.monotonic()
-        encoded = [(request.encoded, request.context) for request in requests if request.encoded is not None]
-        contexts = [request.context for request in requests if request.context is not None]
-        if encoded:
-            attended = [backend.attend(source, context) for source, context in encoded]
-        else:
-            attended = backend.encode_in_context(ids, keep, contexts)
-        if contexts:
-            attentions = [sentence.attention for sentence in attended]
-            self.meter.attended(list(zip(contexts, attentions, strict=True)), time.monotonic() - started)
-        return attended
 
     def admit(self) -> None:
         """Admit encoded sentences to slots, oldest first; lanes that lost sentences without gaining any may shrink."""
