@@ -68,6 +68,25 @@ def test_speed_on_a_gpu_is_what_was_measured() -> None:
     assert len(rows) > 20
 
 
+def test_the_distance_from_the_limit_is_what_was_measured() -> None:
+    page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+    rows = table("shape, precision, beam, sentences, part (us)", page)
+    file = measured("limit")
+    for case, ours, alone, share, *parts in rows:
+        name = case.replace(" sentence,", " sentences,")
+        assert [ours, alone] == [f"{file[name][side]:,.0f}" for side in SIDES]
+        assert share == f"{100 * file[name]['peer'] / file[name]['ours']:.0f}%"
+        groups = ("attention", "copies", "quantization", "choice of words", "other")
+        assert parts == [
+            f"{file[f'{name}: {group}']['ours']:,.0f}" if f"{name}: {group}" in file else "0" for group in groups
+        ]
+    reading = [f"{file[f'{case} beam 4, 1 sentences, step: reading the weights of products once']['ours']:,.0f}"
+               for case in ("small int8", "small fp32", "base int8", "opus int8")]  # fmt: skip
+    assert 'take {} us for "small" at int8, {} at fp32, {} for\n"base" and {} for "opus"'.format(*reading) in page
+    assert f"One thread read {file['memory that one thread reads']['ours']:.1f} GB/s" in page
+    assert len(rows) == 17
+
+
 def test_throughput_over_http_is_what_was_measured() -> None:
     figures = measured("http")["64 clients: throughput"]
     ours, peer, ratio = f"{figures['ours']:,.0f}", f"{figures['peer']:,.0f}", f"{figures['ratio']:.2f}"
