@@ -37,9 +37,11 @@ class Stores(AgreeingStores):
         one, small = document("a", num_sentences=1), DocumentLimits(num_bytes=10)
         self.all_agree(lambda store: store.create(one, [sentence(0)], DocumentLimits(documents=0)))
         self.all_agree(lambda store: store.create(one, [sentence(0)], small))
-        self.all_agree(lambda store: store.update(one, one.version, [], DocumentLimits()))
+        self.all_agree(lambda store: store.update(one, one.version, [], DocumentLimits()))  # no newer version
+        newer = dataclasses.replace(one, version=one.version + 2)
+        self.all_agree(lambda store: store.update(newer, one.version, [], DocumentLimits()))  # of no document
         self.all_agree(lambda store: store.create(one, [sentence(0)], DocumentLimits()))
-        self.all_agree(lambda store: store.update(one, one.version + 1, [], DocumentLimits()))
+        self.all_agree(lambda store: store.update(newer, one.version + 1, [], DocumentLimits()))  # of another version
         self.all_agree(lambda store: store.delete("a"))
 
     @rule(
