@@ -1,7 +1,7 @@
 """Accelerators that stay apart: labels of one menu have different keys, and so have their translations.
 
 Most formats do not say which labels are of one menu. Labels that follow each other and have different keys are taken
-for one; where a key comes again, another menu begins.
+for one, up to MOST_LABELS; where a key comes again, another menu begins.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from server.runtime.checkpoints import checkpoint
 from server.text.protect.accelerators import Accelerator, take_off
+
+MOST_LABELS = 64
+"""Labels of a menu, at most: keys are chosen in time that grows faster than their number, and menus of people are
+shorter."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ def _menus(texts: Sequence[str], translations: Sequence[str]) -> Iterator[list[t
         target = take_off(translation)
         if target is None or target.mark != source.mark:
             continue
-        if source.key in used:
+        if source.key in used or len(menu) == MOST_LABELS:
             yield menu
             menu, used = [], set()
         used.add(source.key)

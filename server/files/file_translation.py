@@ -91,8 +91,9 @@ async def translate_file(
     num_characters = file.num_chars
     name = translated_name(file.name, language)
     media_type = file.written_media_type
-    counts = len(sentences), num_characters
-    return TranslatedFile(written.data, name, media_type, *counts, flags, notes, doubtful)
+    return TranslatedFile(
+        written.data, name, media_type, len(sentences), num_characters, flags=flags, notes=notes, doubtful=doubtful
+    )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from server.api.requests.errors import ADMISSION, ApiError, documented
 from server.documents.feeds import LAST_POSITION, Update, place_of
 from server.documents.progress import Translated
 from server.documents.two_stage import check_explainable
+from server.runtime.offload import offload_above
 from server.stores.interface import FIRST_CHANGE, ChangePlace
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import RESTING_STATES
@@ -71,13 +72,15 @@ def explains_attention(document: Document, explain: str) -> bool:
 async def _events(document: Document, admitted: AdmittedRequest, explains: bool, after: ChangePlace) -> Events:
     async with aclosing(admitted.state.documents.events(document.id, admitted.deadline, after)) as updates:
         async for update in updates:
-            yield KEEPALIVE_COMMENT if update is None else _written(update, explains, document.languages)
+            yield KEEPALIVE_COMMENT if update is None else await _written(update, explains, document.languages)
 
 
-def _written(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:
+async def _written(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:
     """The event of an update, which is made for the first of its listeners."""
     if explains not in update.written:
-        update.written[explains] = _event(update, explains, languages)
+        content = update.content
+        size = len(content.source) + len(content.translation or "") if isinstance(content, Sentence) else 0
+        update.written[explains] = await offload_above(size, _event, update, explains, languages)
     return update.written[explains]
 
 

@@ -35,8 +35,16 @@ class FinishedFile:
 
     @classmethod
     def of(cls, done: TranslatedFile, headers: Mapping[str, str] = MappingProxyType({})) -> "FinishedFile":
-        counts = done.num_characters, headers
-        return cls(done.data, done.name, done.media_type, *counts, done.notes, done.flags, done.doubtful)
+        return cls(
+            done.data,
+            done.name,
+            done.media_type,
+            done.num_characters,
+            headers=headers,
+            notes=done.notes,
+            flags=done.flags,
+            doubtful=done.doubtful,
+        )
 
     @property
     def remarks(self) -> list[str]:

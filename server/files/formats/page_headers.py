@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from xml.sax.saxutils import escape
 
 from server.files.formats.xml_files import valid_text
 from server.text.base.placeholders import PlaceholderText, is_placeholder, nested, split_at_placeholders
@@ -47,7 +46,7 @@ class HeaderText:
                 continue
             follows_size = bool(parts) and _SIZE.fullmatch(parts[-1]) is not None
             parts.append(" " * (follows_size and part[0].isdecimal()))
-            parts.append(escape(valid_text(part).replace("&", "&&")))
+            parts.append(html.escape(valid_text(part).replace("&", "&&"), quote=False))
         raw = "".join(parts)
         if len(html.unescape(raw)) > _length(self.content) + self.room:
             yield self.start, self.end

@@ -1,9 +1,11 @@
 """Labels of one menu keep different keys."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.files.accelerators import separated
+from server.files.accelerators import MOST_LABELS, separated
 from server.text.protect.accelerators import take_off
 from tests.growth import assert_linear
 
@@ -67,6 +69,19 @@ def _most_keys(words: list[str]) -> int:
         return max([most(at + 1, used), *(1 + most(at + 1, used | {letter}) for letter in free)])
 
     return most(0, frozenset())
+
+
+def test_one_menu_of_thousands_of_labels_is_divided() -> None:
+    """The last label of the chain gets its key only if all others give theirs to the next one."""
+    letters = [letter for letter in map(chr, range(0x80, 0x3000)) if take_off(f"&{letter}") and letter.islower()]
+    keys_of_labels = list(dict.fromkeys(letter.casefold() for letter in letters if len(letter.casefold()) == 1))[:1200]
+    assert len(keys_of_labels) > 1000
+    sources = [f"&{key}" for key in keys_of_labels]
+    chain = [f"&{key}{following}" for key, following in itertools.pairwise(keys_of_labels)]
+    done = separated(sources, [*chain, f"&{keys_of_labels[0]}"])
+    assert done.translations == [*chain, f"&{keys_of_labels[0]}"]
+    menu = MOST_LABELS
+    assert separated(sources[:menu], [*chain[: menu - 1], f"&{keys_of_labels[0]}"]).num_clashes == 0
 
 
 def test_files_of_labels_take_linear_time() -> None:

@@ -143,26 +143,6 @@ def test_a_file_that_costs_too_much_is_refused(limits: FileLimits, message: str,
     run(scenario())
 
 
-def test_a_process_without_memory_for_its_answer_says_so_by_its_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its program is replaced: one whose answers take more memory than there is."""
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1])\nfrom server.files import parser_process\n"
-        "send = parser_process.send\n"
-        "def fail(stream, fields, data=b''):\n"
-        "    if 'texts' in fields or 'error' in fields: raise MemoryError\n"
-        "    send(stream, fields, data)\n"
-        "parser_process.send = fail\nparser_process.main(int(sys.argv[2]), float(sys.argv[3]))"
-    )
-    monkeypatch.setattr("server.files.parser_worker._PROGRAM", program)
-
-    async def scenario() -> None:
-        async with pool_of(replace(ROOMY, memory_bytes=16 * 2**20), failures=["memory"]) as pool:
-            with pytest.raises(FileTooLarge, match="more than 16 MB of memory"):
-                await pool.texts(SMALL)
-
-    run(scenario())
-
-
 def test_xml_that_takes_too_much_memory_is_called_too_large_and_not_damaged() -> None:
     async def scenario() -> None:
         units = b"<trans-unit><source>Yes.</source></trans-unit>" * 100_000

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from server.engine.engine import Engine
+from server.runtime.offload import INLINE_CHARS
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, until
 from tests.server.api.native.test_stream import Event, events_of
@@ -180,3 +181,21 @@ def test_an_id_that_is_none(document_server: RunningServer, event_id: str) -> No
     with document_server.client() as client:
         answer = client.get(path, headers=[(b"Last-Event-ID", event_id.encode())])
     assert (answer.status_code, answer.json()["error"]["param"]) == (422, "Last-Event-ID")
+
+
+def test_what_is_wrong_with_a_long_sentence_is_found_beside_the_event_loop(
+    document_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = dict[str, str]()
+
+    def find_flags(source: str, target: str, languages: tuple[str, str]) -> list[str]:
+        threads[source] = threading.current_thread().name
+        return ["loop"]
+
+    monkeypatch.setattr("server.api.native.document_schemas.find_flags", find_flags)
+    long, short = "walk " * INLINE_CHARS, "We walk home."
+    document = create(document_server, sentences=[long, short])
+    events = read(document_server, f"/v1/documents/{document['id']}/events")
+    assert [data["flags"][0] for kind, data in events if kind == "sentence"] == ["loop"] * 2
+    assert threads[long].startswith("work-")
+    assert not threads[short].startswith("work-")

@@ -1,9 +1,9 @@
 """Bodies of many connections are read in turns."""
 
 import asyncio
+import itertools
 import json
 import socket
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -61,10 +61,9 @@ def test_after_the_first_iteration_a_turn_is_bounded(chunks: list[int]) -> None:
 
 def test_connections_read_in_the_order_in_which_they_wait() -> None:
     iterations = asyncio.run(read_all([Sender(3) for _ in range(40)]))
-    order = deque(number for read in iterations for number in read)
     seen = [0] * 40
-    while order:
-        seen[order.popleft()] += 1
+    for number in itertools.chain.from_iterable(iterations):
+        seen[number] += 1
         assert max(seen) - min(seen) <= 2  # the first few read before turns begin
 
 
