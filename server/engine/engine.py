@@ -44,7 +44,8 @@ class Engine:
     Short requests (see RequestQueue) run in lanes of their own, which take turns with all other work: for each second
     of other work they get a second. A sentence that a person waits for therefore takes about twice as long beside the
     largest request as alone, and not as long as the steps of a full batch. Where all slots are taken, short requests
-    have some more.
+    have some more. While there are short requests, one of several engines does no long work that cannot be interrupted
+    (see LongWork).
     """
 
     def __init__(
@@ -61,6 +62,8 @@ class Engine:
         self.ready_short: deque[EncodedSentence] = deque()
         self._short_credit = 0.0
         """Seconds that short requests may decode before it is the turn of other work."""
+        self._must_wait = False
+        """Another engine had to end its long work first, in the last round."""
         self._shrunk: set[LaneKind] = set()
         """Lanes that lost sentences since the last `admit`."""
         self._steps: list[tuple[int, float]] = []
@@ -70,6 +73,7 @@ class Engine:
         """One round: at most one side task is run, every running sentence gains one token. While short requests run, or
         wait, rounds are theirs alone until they have decoded as long as the last round of other work took."""
         only_short = self._short_credit > 0 and self._has_short
+        self._must_wait = False
         started = time.monotonic()
         if self.queue.num_side_tasks and not only_short:
             self.run_side_task()
@@ -100,18 +104,32 @@ class Engine:
         return not (self.ready or self.ready_short or waits or self.num_running)
 
     @property
+    def is_blocked(self) -> bool:
+        """There is nothing to do but long work, which has to wait for another engine."""
+        return self._must_wait and not (self.ready or self.ready_short or self.num_running or self.queue.num_short)
+
+    @property
     def num_running(self) -> int:
         return sum(lane.num_running for lane in self.lanes.values())
 
     def run_side_task(self) -> None:
         """Run the next side task. Never two between steps: the side tasks of a long document would delay all running
         sentences."""
-        side_task = self.queue.take_side_task()
-        if side_task is not None:
-            try:
-                side_task.run()
-            finally:
-                self.queue.task_done()
+        if not self._begin_long_work():
+            return
+        try:
+            side_task = self.queue.take_side_task()
+            if side_task is not None:
+                try:
+                    side_task.run()
+                finally:
+                    self.queue.task_done()
+        finally:
+            self.queue.end_long_work()
+
+    def _begin_long_work(self) -> bool:
+        self._must_wait = not self.queue.begin_long_work(self.num_engines)
+        return not self._must_wait
 
     def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
@@ -119,8 +137,14 @@ class Engine:
         started = time.monotonic()
         while not only_short and self._num_ready < self._num_free and len(self.queue):
             share = self.queue.fair_share(self.num_engines) - self.num_running - self._num_ready
-            if not self._encode_next(min(share, max(self._num_free - self._num_ready, ENCODE_AHEAD)), False):
+            count = min(share, max(self._num_free - self._num_ready, ENCODE_AHEAD))
+            if count <= 0 or not self._begin_long_work():
                 break
+            try:
+                if not self._encode_next(count, False):
+                    break
+            finally:
+                self.queue.end_long_work()
             if self._has_short and time.monotonic() - started > MAX_ENCODE_SECONDS:
                 break
         while len(self.ready_short) < self._num_free_for_short and self.queue.num_short:

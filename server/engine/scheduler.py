@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from server.engine.long_work import LongWork
 from server.engine.queue_budget import QueueBudget, Reservation
 from server.engine.request import Overloaded, SentenceRequest, SideTask
 from server.scheduling.caller import WEIGHTS, Caller, Service
@@ -46,6 +47,7 @@ class RequestQueue:
         self._changed = threading.Condition(self._lock)
         self._idle_workers: list[threading.Condition] = []
         """One condition for each idle worker. The last one is woken first: its CPU caches are warmest."""
+        self._long_work = LongWork()
         self.in_flight = 0
         """Sentences and side tasks that were taken and not resolved yet."""
         self._closed = False
@@ -92,6 +94,8 @@ class RequestQueue:
             else:
                 self._use(reservation, needed)
             now = time.monotonic()
+            if is_short:
+                self._long_work.short_arrived(now)
             for request in requests:
                 request.arrival, request.is_short = now, is_short
                 request.future.set_running_or_notify_cancel()  # from here on only the engine resolves it
@@ -213,17 +217,42 @@ class RequestQueue:
                 self._side_task_budget.release(side_task.caller.tenant, 1)
             return side_task
 
+    def begin_long_work(self, num_engines: int) -> bool:
+        """For one of `num_engines`, before work that short requests would wait for. False: another engine has to end
+        its own first (see LongWork)."""
+        with self._lock:
+            if not self._long_work.may_begin(num_engines, time.monotonic()):
+                return False
+            self._long_work.begin()
+            return True
+
+    def end_long_work(self) -> None:
+        with self._lock:
+            self._long_work.end()
+            self._wake(1)
+
     def wait(self, timeout: float) -> None:
         """For workers: block until something waits, the queue is closed, or `timeout` seconds have passed. New
         sentences wake as many workers as there are sentences."""
         with self._lock:
-            if self._count or self._side_tasks or self._closed:
-                return
-            woken = threading.Condition(self._lock)
-            self._idle_workers.append(woken)
-            woken.wait(timeout)
-            if woken in self._idle_workers:
-                self._idle_workers.remove(woken)
+            if not (self._count or self._side_tasks or self._closed):
+                self._wait_idle(timeout)
+
+    def wait_for_long_work(self, num_engines: int, timeout: float) -> None:
+        """For a worker that has nothing but long work to do: block until it may begin, a short request arrives, the
+        queue is closed, or `timeout` seconds have passed."""
+        with self._lock:
+            may_begin = self._long_work.may_begin(num_engines, time.monotonic())
+            if not (may_begin or self._short or self._closed):
+                self._wait_idle(timeout)
+
+    def _wait_idle(self, timeout: float) -> None:
+        """Block until `_wake` chooses this worker, with the lock released meanwhile."""
+        woken = threading.Condition(self._lock)
+        self._idle_workers.append(woken)
+        woken.wait(timeout)
+        if woken in self._idle_workers:
+            self._idle_workers.remove(woken)
 
     def wait_until(self, condition: Callable[[], bool], until: float) -> bool:
         """Block until `condition` holds or time.monotonic() reaches `until`; returns whether it held."""

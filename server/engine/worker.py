@@ -320,6 +320,8 @@ class EngineWorker:
                 self.queue.signal()
                 self.queue.wait(IDLE_WAIT)
                 continue
+            if engine.is_blocked:
+                self.queue.wait_for_long_work(engine.num_engines, IDLE_WAIT)
             try:
                 engine.step()
             except Exception as error:  # resolve all callers; the engine continues without lanes

@@ -28,8 +28,8 @@ from server.translation.planning import PlannedRequest
 LEAST = 0.3
 """The least share of a translated word's attention to source words with which a source word is linked to it; chosen on
 links between dictionary words (see server/RESULTS.md)."""
-MOST_TOKENS = 1024
-"""Padded tokens that are aligned together: about one encoder batch. Running sentences wait meanwhile."""
+MOST_TOKENS = 256
+"""Padded tokens that are aligned together: as many as the encoder takes at once. Running sentences wait meanwhile."""
 
 
 @dataclass(frozen=True)
