@@ -209,9 +209,21 @@ class DecoderState:
         self.source_keep[slot] = self._pieces < 1
         self.memory.release(slot)
 
+    def reset(self) -> None:
+        """Make all slots idle: as before the first step."""
+        for rows in self.rows:
+            rows.score[:], rows.ancestry[:] = DEAD_SCORE, False
+        self.is_row[:] = False
+        self.position[:] = self.is_running[:] = 0
+        self.source_keep[:] = self._pieces < 1
+        for slot in range(self.slots):
+            self.memory.release(slot)
+        self.clock = 0
+        self._select_ring_slots()
+
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
-        """Copy `slots` of another state to slots 0, 1, ...; only valid before this state's first step, and if both
-        rings are long enough for every row's past."""
+        """Copy `slots` of another state to slots 0, 1, ...; only valid while all slots of this one are idle, and if
+        both rings are long enough for every row's past."""
         count, keep = len(slots), list(slots)
         width = min(self.source_length, other.source_length)
         entries = min(self.capacity, other.capacity) * self.beam

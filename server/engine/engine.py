@@ -365,8 +365,8 @@ class Engine:
 
     @property
     def ring_bytes(self) -> int:
-        return sum(lane.state.memory.ring_bytes for lane in self.lanes.values())
+        return sum(lane.ring_bytes for lane in self.lanes.values())
 
     @property
     def source_bytes(self) -> int:
-        return sum(lane.state.memory.source_bytes for lane in self.lanes.values())
+        return sum(lane.source_bytes for lane in self.lanes.values())

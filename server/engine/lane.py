@@ -16,6 +16,7 @@ from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_f
 from server.engine.beam import backtrack, finished_candidates, is_complete, normalize
 from server.engine.constraint import ConstrainedRows
 from server.engine.history import Choices, History
+from server.engine.past_shapes import BoundState, PastShapes
 from server.engine.request import Hypothesis, SentenceRequest
 from server.engine.stable_prefix import StablePrefix
 from server.telemetry.labels import FinishReason
@@ -96,6 +97,7 @@ class Lane:
         self.forces_eos = backend.manifest.forced_eos
         self.running: list[RunningSentence | None] = []
         self.num_running = 0
+        self._past_shapes = PastShapes()
         self.awaiting_first_token: list[SentenceRequest] = []
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
@@ -114,13 +116,16 @@ class Lane:
         """Move the sentences of the slots in `keep` to the first slots of a state of another shape. If that fails,
         nothing has changed."""
         slots, count = shape.slots, len(keep)
-        state = self.backend.new_state(slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring)
+        bound = (None if document else self._past_shapes.take(shape)) or self._new_state(shape, document)
+        state = bound.state
         history = History(self.max_target_length, slots, self.beam)
         if count:
             state.copy_slots(self.state, keep)
             first = min(running.first_clock for running in self.running if running is not None)
             history.copy_slots(self._history, keep, first, state.clock)
-        self._bind(state)
+        if self.running and self.state.clock:  # else no step has run over it
+            self._past_shapes.keep(self._shape, BoundState(self.state, self._step))
+        self._step: Step = bound.step
         self.state: DecoderState = state
         self._history: History = history
         if not count:
@@ -142,8 +147,14 @@ class Lane:
         is_whole = state.capacity == self._max_ring
         self._ring_limit = sys.maxsize if is_whole else state.clock + state.capacity - int(state.position.max())
 
-    def _bind(self, state: DecoderState) -> None:
-        self._step: Step = self.backend.bind(state)
+    def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> BoundState:
+        state = self.backend.new_state(
+            shape.slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring
+        )
+        return BoundState(state, self._bind(state))
+
+    def _bind(self, state: DecoderState) -> Step:
+        return self.backend.bind(state)
 
     def resize_for(self, arriving: list[EncodedSentence]) -> None:
         """Grow so that `arriving` sentences fit, or shrink to what is needed: a step's time grows with slots, source
@@ -355,6 +366,14 @@ class Lane:
         self.state.release(slot)
         self.beam_size[slot], self.max_length[slot], self.num_finished[slot] = 1, self.max_target_length, 0
         return running
+
+    @property
+    def ring_bytes(self) -> int:
+        return self.state.memory.ring_bytes + self._past_shapes.ring_bytes
+
+    @property
+    def source_bytes(self) -> int:
+        return self.state.memory.source_bytes + self._past_shapes.source_bytes
 
     def check_integrity(self) -> None:
         """Raise AssertionError if slots, sentences and state disagree (called by tests after every step)."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from server.backends.base import ScoreStep
+from server.backends.base import Step
 from server.backends.state import DecoderState, Floats
 from server.engine.beam import normalize
 from server.engine.lane import EncodedSentence, Lane
@@ -17,15 +17,17 @@ class ScoringLane(Lane):
 
     is_scoring = True
 
-    def _bind(self, state: DecoderState) -> None:
-        self._score: ScoreStep = self.backend.bind_scores(state)
+    def _bind(self, state: DecoderState) -> Step:
+        score = self.backend.bind_scores(state)
+
+        def step() -> None:
+            self._log_probabilities: Floats = score()
+
+        return step
 
     def admit(self, sentence: EncodedSentence) -> None:
         super().admit(sentence)
         self.awaiting_first_token.clear()  # it decodes no first token
-
-    def step(self) -> None:
-        self._log_probabilities: Floats = self._score()
 
     def advance(self) -> list[int]:
         """After a step: every row records the log-probability of its next token and takes it. Returns the slots that
