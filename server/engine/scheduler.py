@@ -13,8 +13,9 @@ from server.scheduling.caller import WEIGHTS, Caller, Service
 from server.scheduling.fair_queue import FairQueue, FlowPath
 from server.scheduling.shared_budget import SharedBudget
 
-MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS = 4, 256
-"""Sentences and source tokens of a short request: what a person waits for, not a batch."""
+MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS = 8, 256
+"""Sentences and source tokens of a short request: what a person waits for, not a batch. A paragraph is one: with fewer
+sentences, paragraphs waited for every request of a sentence or two, and ran in smaller batches beside them."""
 
 
 class RequestQueue:

@@ -148,7 +148,7 @@ def test_a_request_is_short_by_its_sentences_its_tokens_and_its_service() -> Non
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), st.integers(1, 7), st.sampled_from("abc")),
+        st.tuples(st.just("put"), st.integers(1, 2 * MAX_SHORT_SENTENCES), st.sampled_from("abc")),
         st.tuples(st.sampled_from(("take", "take short")), st.integers(1, 9), st.just("")),
         st.tuples(st.just("cancel"), st.integers(0, 50), st.just("")),
     ),
