@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from export.graphs import by_layer
-from export.onnx_graph.exporter import Axes, export_module
+from export.onnx_graph.exporter import Axes, Traceable, export_module
 from export.onnx_graph.quantize import Traces, edited
 from model.alignment import AlignmentHead, head_weights, layer_weights
 from model.translation_model import TranslationModel
@@ -31,6 +31,17 @@ class AlignGraph(nn.Module):
         return head_weights(weights, self.at)
 
 
+def align_module(model: TranslationModel, manifest: Manifest, at: AlignmentHead) -> Traceable:
+    """AlignGraph with the arguments of `export_module`."""
+    target, keep = torch.full((2, 4), 8), torch.ones(2, 5, dtype=torch.int32)
+    size = (2, manifest.num_heads, 5, manifest.head_dim)
+    sources = [torch.randn(size) for _ in manifest.source_tensors]
+    read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
+    inputs: Axes = {"target_ids": ("batch", "target"), "source_keep": ("batch", "source"), **read}
+    outputs: Axes = {ALIGNMENT: ("batch", "piece", "source")}
+    return AlignGraph(model, at), (target, keep, sources), inputs, outputs
+
+
 def build_align_graph(
     model: TranslationModel,
     manifest: Manifest,
@@ -39,13 +50,5 @@ def build_align_graph(
     traces: Traces | None = None,
 ) -> onnx.ModelProto:
     """At fp32, or with `ranges` (see export.calibration) at int8."""
-    target, keep = torch.full((2, 4), 8), torch.ones(2, 5, dtype=torch.int32)
-    size = (2, manifest.num_heads, 5, manifest.head_dim)
-    sources = [torch.randn(size) for _ in manifest.source_tensors]
-    read: Axes = dict.fromkeys(manifest.source_tensors, ("batch", None, "source"))
-    inputs: Axes = {"target_ids": ("batch", "target"), "source_keep": ("batch", "source"), **read}
-    outputs: Axes = {ALIGNMENT: ("batch", "piece", "source")}
-    traced = (traces or Traces()).get(
-        "align", lambda: export_module(AlignGraph(model, at), (target, keep, sources), inputs, outputs)
-    )
+    traced = (traces or Traces()).get("align", lambda: export_module(*align_module(model, manifest, at)))
     return edited(traced, ranges).model()

@@ -22,7 +22,7 @@ from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import ContextExport, write_onnx
 from export.parity import check_parity, graph_pairs
 from export.signature import with_signatures
-from export.torchscript import write_torchscript
+from export.torchscript_writer import write_torchscript
 from model.alignment import AlignmentHead
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
@@ -89,7 +89,7 @@ class Content:
 
 def export_artifact(checkpoint: Path, out: Path, options: ExportOptions) -> dict[str, float]:
     """`write_artifact` of a checkpoint folder."""
-    document = load_for_export(checkpoint, options)
+    document = load_for_export(checkpoint)
     model = load_model(checkpoint) if document is None else document.base
     has_usual_ids = model.config.ids == SPECIAL_IDS  # the shortlist's
     shortlist = shortlist_plan(checkpoint, options.shortlist) if has_usual_ids else None
@@ -231,14 +231,9 @@ def _alignment(
     return AlignmentKind(at.layer, at.head, at.reads, 0.0, 0)
 
 
-def load_for_export(checkpoint: Path, options: ExportOptions) -> DocumentModel | None:
-    """The document model of a checkpoint that has one. Raises ExportError where none of the requested graphs supports
-    context."""
-    if not has_context(checkpoint):
-        return None
-    if all(kind != "onnx" for kind, _ in options.graphs):
-        raise ExportError("context is served by ONNX graphs: add onnx-fp32 or onnx-int8 to the kinds of graphs")
-    return load_document_model(checkpoint)
+def load_for_export(checkpoint: Path) -> DocumentModel | None:
+    """The document model of a checkpoint that has one."""
+    return load_document_model(checkpoint) if has_context(checkpoint) else None
 
 
 def find_lexicon(checkpoint: Path) -> Lexicon | None:
@@ -286,7 +281,8 @@ def write_graph(
 ) -> None:
     """Write the graphs of one format and precision; `traces` of the same model."""
     if graph.format == "torchscript":
-        write_torchscript(model, manifest, folder / graph.encode, folder / graph.step)
+        document = None if in_context is None else in_context.document
+        write_torchscript(model, manifest, graph, folder, document)
     else:
         write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from export.calibration import Ranges
 from export.document_graphs import at_precision, result_axes
 from export.graphs import by_layer
-from export.onnx_graph.exporter import Axes
+from export.onnx_graph.exporter import Axes, Traceable
 from export.onnx_graph.linear import projection_for
 from export.onnx_graph.quantize import Traces
 from export.onnx_graph.step import build_step_graph, export_step
@@ -76,10 +76,8 @@ def example_translation(manifest: Manifest, batch: int = 2) -> tuple[Tensor, Ten
     return keep, target, [torch.randn(shape) for _ in manifest.source_tensors]
 
 
-def decoder_context_graphs(
-    model: DocumentModel, manifest: Manifest, ranges: Ranges | None, traces: Traces | None = None
-) -> dict[str, onnx.ModelProto]:
-    """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
+def translation_modules(model: DocumentModel, manifest: Manifest) -> dict[str, Traceable]:
+    """`store` and `attend`, each with the arguments of `export_module`."""
     attention, width = model.context.attention, model.base.config.d_model
     keep, target, sources = example_translation(manifest)
     words = torch.ones_like(target, dtype=torch.int32)
@@ -92,13 +90,19 @@ def decoder_context_graphs(
     inputs: Axes = {**translation, **read, **page_axes(attention, "batch")}
     results = {name: axes for name, axes in result_axes(model, "target").items() if name != "new_memory"}
     pages = example_pages(attention, 2, width)
-    traces = traces or Traces()
-    modules: dict[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]] = {
+    return {
         "store": (StatesGraph(model), (keep, target, words, sources), kept, stored),
         "attend": (TranslationAttendGraph(model), (keep, target, sources, pages), inputs, results),
     }
+
+
+def decoder_context_graphs(
+    model: DocumentModel, manifest: Manifest, ranges: Ranges | None, traces: Traces | None = None
+) -> dict[str, onnx.ModelProto]:
+    """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. Raises InPlaceError."""
+    traces = traces or Traces()
     step = traces.get("step", lambda: export_step(model.base, manifest, model.context), "step in context")
     return {
-        **at_precision(modules, ranges, traces),
+        **at_precision(translation_modules(model, manifest), ranges, traces),
         "step": build_step_graph(step, manifest, ranges, projection_for(ranges), Words.of(model.base)),
     }

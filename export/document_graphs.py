@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from export.calibration import Ranges
-from export.onnx_graph.exporter import Axes, export_module
+from export.onnx_graph.exporter import Axes, Traceable, export_module
 from export.onnx_graph.quantize import Traces, edited
 from export.paged_attention import Pages, attend_context_pages, example_pages, page_axes, page_names
 from export.pruned_attention import attend_used
@@ -170,11 +170,9 @@ def result_axes(model: DocumentModel, length: str) -> Axes:
     return {name: free[name] for name in attend_outputs(model)}
 
 
-def document_graphs(
-    model: DocumentModel, ranges: Ranges | None, traces: Traces | None = None
-) -> dict[str, onnx.ModelProto]:
-    """The graphs by the names of ContextGraphs: at fp32, or with `ranges` at int8. `pruned` for hierarchical attention
-    only."""
+def document_modules(model: DocumentModel) -> dict[str, Traceable]:
+    """The modules by the names of ContextGraphs, each with the arguments of `export_module`. `pruned` for hierarchical
+    attention only."""
     attention = model.context.attention
     encoder_output, *_ = attend_example(model)
     ones = torch.ones(encoder_output.shape[:2], dtype=torch.int32)
@@ -186,7 +184,7 @@ def document_graphs(
     results = result_axes(model, "source")
     cross: Axes = dict.fromkeys(encode_signature(model.base).output_names, ("batch", None, "source"))
     pruned_results: Axes = {**cross, "looked": ("batch", None, "J"), "gate": ("batch",)}
-    modules: dict[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]] = {
+    modules: dict[str, Traceable] = {
         "store": (ContextEncodeGraph(model), (encoder_output, ones), words, stored),
         "attend": (ContextAttendGraph(model), attend_example(model), inputs, results),
         "project": (ProjectGraph(model), (encoder_output,), {"memory": ("batch", "source")}, cross),
@@ -194,11 +192,18 @@ def document_graphs(
     }
     if isinstance(attention, HierarchicalAttention):
         modules["pruned"] = (PrunedAttendGraph(model), attend_example(model), inputs, pruned_results)
-    return at_precision(modules, ranges, traces)
+    return modules
+
+
+def document_graphs(
+    model: DocumentModel, ranges: Ranges | None, traces: Traces | None = None
+) -> dict[str, onnx.ModelProto]:
+    """The graphs of `document_modules`: at fp32, or with `ranges` at int8."""
+    return at_precision(document_modules(model), ranges, traces)
 
 
 def at_precision(
-    modules: Mapping[str, tuple[nn.Module, tuple[object, ...], Axes, Axes]],
+    modules: Mapping[str, Traceable],
     ranges: Ranges | None,
     traces: Traces | None,
 ) -> dict[str, onnx.ModelProto]:

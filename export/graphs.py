@@ -16,6 +16,7 @@ from model.decoder import LayerMemory
 from model.masks import HIDDEN
 from model.symbolic import constant, shaped, sizes_of, with_symbolic
 from model.translation_model import TranslationModel
+from server.artifact.signature import LOG_PROBABILITY
 from server.backends.state import DEAD_SCORE
 
 
@@ -91,15 +92,16 @@ class StepStates(nn.Module):
         return [state, ancestry, *(tensor for layer in decoded.memory for tensor in layer)]
 
 
-class StepGraph(nn.Module):
-    """StepStates and the selection of candidates, for exporters that trace the whole step in PyTorch. Takes and
-    returns a step's tensors by name; computes kept_key and first_row itself."""
+class ScoreGraph(nn.Module):
+    """StepStates and the log-probability of every word, for exporters that trace the whole step in PyTorch. Takes and
+    returns a step's tensors by name, a document's (see export.paged_attention.page_inputs) last and in their order;
+    computes kept_key and first_row itself."""
 
     output_bias: Tensor
 
-    def __init__(self, model: TranslationModel) -> None:
+    def __init__(self, model: TranslationModel, context: ContextLayer | None = None) -> None:
         super().__init__()
-        self.states = StepStates(model)
+        self.states = StepStates(model, context)
         given = model.embedding.output_bias
         bias = torch.zeros(model.config.vocab_size) if given is None else given.detach().clone()
         bias[list(model.config.ids.suppressed)] = HIDDEN
@@ -107,23 +109,31 @@ class StepGraph(nn.Module):
 
     def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         token, own_key = inputs["token"], inputs["own_key"]
-        past, sources = (
-            {name: tensor for name, tensor in inputs.items() if name.startswith(kind)}
-            for kind in (("ring.", "recurrent."), "source.")
+        past, sources, document = (
+            {name: tensor for name, tensor in inputs.items() if name.startswith(kinds)}
+            for kinds in (("ring.", "recurrent."), "source.", ("sentence_", "word_"))
         )
         first_row = torch.arange(token.shape[0], device=token.device)[:, None] * token.shape[1]
         state, *written = self.states(
             token, inputs["parent"], inputs["position"], inputs["ancestry"], own_key,
             ~own_key.any(dim=1, keepdim=True), inputs["key_age"], inputs["write_index"], first_row,
-            inputs["source_keep"], list(past.values()), list(sources.values()),
+            inputs["source_keep"], list(past.values()), list(sources.values()), list(document.values()) or None,
         )  # fmt: skip
         logits = nn.functional.linear(state, self.states.model.embedding.projection, self.output_bias)
         log_probability = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
-        best, word, parent = best_candidates(log_probability, inputs["score"])
+        names = [f"next_{name}" for name in ("ancestry", *past)]
+        return {**dict(zip(names, written, strict=True)), LOG_PROBABILITY: log_probability}
+
+
+class StepGraph(ScoreGraph):
+    """The same with the selection of candidates instead."""
+
+    def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        written = super().forward(inputs)
+        best, word, parent = best_candidates(written.pop(LOG_PROBABILITY), inputs["score"])
         following = next_rows(best, word, parent, inputs["is_row"], self.states.model.config.eos_id)
-        kept = ("token", "parent", "score", "ancestry", *past)
-        names = ["candidate_score", "candidate_token", "candidate_parent", *(f"next_{name}" for name in kept)]
-        return dict(zip(names, [best, word, parent, *following, *written], strict=True))
+        names = ["candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score"]
+        return {**dict(zip(names, [best, word, parent, *following], strict=True)), **written}
 
 
 def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> list[LayerMemory]:

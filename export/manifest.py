@@ -20,7 +20,11 @@ GRAPHS = {
         align=f"align.{precision}.onnx",
     )
     for precision in ("int8", "fp32")
-} | {("torchscript", "fp32"): GraphFiles("torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt")}
+} | {
+    ("torchscript", "fp32"): GraphFiles(
+        "torchscript", "fp32", "encode.fp32.pt", "step.fp32.pt", score="score.fp32.pt", align="align.fp32.pt"
+    )
+}
 """Every kind of graph that can be written."""
 
 
@@ -41,13 +45,18 @@ HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 """Kinds of context attention that give some sentences a weight of zero."""
 
 
+FASTER = ("pruned", "near")
+"""Those that compute the same in other ways, for many or few sentences: ONNX Runtime's alone."""
+ENDINGS = {"onnx": "onnx", "torchscript": "pt"}
+
+
 def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
-    """The entry with the graphs of the model's context, which only ONNX has."""
-    if graph.format != "onnx":
-        return graph
-    has_zeros = document.config.attention in HAVE_ZEROS
-    kinds = (kind for kind in CONTEXT_GRAPHS[document.config.side] if has_zeros or kind != "pruned")
-    files = {kind: f"context-{kind}.{graph.precision}.onnx" for kind in kinds}
+    """The entry with the graphs of the model's context."""
+    left_out = () if document.config.attention in HAVE_ZEROS else ("pruned",)
+    if graph.format == "torchscript":
+        left_out = FASTER
+    kinds = (kind for kind in CONTEXT_GRAPHS[document.config.side] if kind not in left_out)
+    files = {kind: f"context-{kind}.{graph.precision}.{ENDINGS[graph.format]}" for kind in kinds}
     return dataclasses.replace(graph, context=ContextGraphs(**files))
 
 

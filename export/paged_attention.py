@@ -15,6 +15,7 @@ from model.attention.selective import (
     VisibleSentences,
 )
 from model.context import ContextLayer, ContextResult
+from model.symbolic import cast_like
 from server.artifact.manifest import PAGES
 
 
@@ -147,7 +148,7 @@ def attend_context_pages(
     """model.context.ContextLayer.forward over pages; masked queries attend to nothing."""
     result = attend_pages(layer, query, query_keep, pages)
     visible = query_keep[:, :, None] & pages.visible()[:, None]
-    length = query_keep.sum(dim=1)[:, None, None, None].to(state.dtype)
+    length = cast_like(query_keep.sum(dim=1)[:, None, None, None], state)
     means = [page.sum(dim=2) / length for page in result.word_weights]
     return PagedContext(layer.mix(result.attended, state, visible), means)
 

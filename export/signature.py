@@ -1,7 +1,9 @@
 """The signatures in a manifest: planned from the model, read from the written graphs, and compared."""
 
 import dataclasses
+import json
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import onnx
 
 from model.translation_model import TranslationModel
 from server.artifact.manifest import GraphFiles, Manifest
-from server.artifact.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor
+from server.artifact.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor, parse_signature
 
 ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "token": ("int64", ("slot", "beam")),
@@ -32,6 +34,8 @@ CONTINUED = ("token", "parent", "score", "ancestry")
 CANDIDATES = {"candidate_score": "float32", "candidate_token": "int64", "candidate_parent": "int64"}
 SOURCE = ("source_ids", "source_keep", "keep", "memory")
 RESULTS = (*CANDIDATES, LOG_PROBABILITY, ALIGNMENT, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
+TRACED = "signature.json"
+"""The signature within the file of a TorchScript graph."""
 FALLBACK_NAMES = {1: "heads", 3: "head_dim"}
 """Axis -> name of its size, where it is neither planned nor inferred by the exporter."""
 
@@ -105,34 +109,35 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
     for one that is not as planned."""
     result, width = dict[str, Signature](), manifest.num_heads * manifest.head_dim
     for graph in manifest.graphs:
-        for file in (graph.encode, graph.step, graph.step_shortlist):
+        planned_of = {graph.encode: manifest.signatures[graph.encode], graph.step: manifest.signatures[graph.step]}
+        planned_of[graph.step_shortlist] = planned_of[graph.step]
+        planned_of[graph.score] = score_signature(planned_of[graph.step])
+        planned_of[graph.align] = align_signature(planned_of[graph.encode])
+        for file, planned in planned_of.items():
             if file:
-                planned = manifest.signatures[graph.encode if file == graph.encode else graph.step]
-                result[file] = (
-                    read_signature(folder / file, planned, width)
-                    if graph.format == "onnx"
-                    else traced_signature(planned)
-                )
-                check(result[file], planned, file)
-        if graph.score:
-            planned = score_signature(manifest.signatures[graph.step])
-            result[graph.score] = read_signature(folder / graph.score, planned)
-            check(result[graph.score], planned, graph.score)
-        if graph.align:
-            planned = align_signature(manifest.signatures[graph.encode])
-            result[graph.align] = read_signature(folder / graph.align, planned)
-            check(result[graph.align], without_unread_sources(planned, result[graph.align]), graph.align)
-        if graph.context is not None:
-            for file in graph.context.files:
-                steps = file in (graph.context.step, graph.context.score)
-                planned = manifest.signatures[graph.step if steps else graph.encode]
-                result[file] = read_signature(folder / file, planned, width)
+                found = result[file] = read_any(folder / file, planned, graph.format, width)
+                check(found, without_unread_sources(planned, found) if file == graph.align else planned, file)
+        for file in () if graph.context is None else graph.context.files:
+            steps = file in (graph.context.step, graph.context.score)
+            planned = planned_of[graph.step if steps else graph.encode]
+            result[file] = read_any(folder / file, planned, graph.format, width)
     return dataclasses.replace(manifest, signatures=result)
 
 
+def read_any(path: Path, planned: Signature, format: str, width: int) -> Signature:
+    """The signature of a graph: of ONNX see `read_signature`, of TorchScript what was written with it."""
+    return read_signature(path, planned, width) if format == "onnx" else read_traced(path)
+
+
+def read_traced(path: Path) -> Signature:
+    """The signature that was written with a TorchScript graph."""
+    with zipfile.ZipFile(path) as archive:
+        [name] = (each for each in archive.namelist() if each.endswith(f"/extra/{TRACED}"))
+        return parse_signature(json.loads(archive.read(name)))
+
+
 def traced_signature(planned: Signature) -> Signature:
-    """The signature of a TorchScript graph, which has no names: export.torchscript passes tensors in this
-    order."""
+    """What a TorchScript graph of a step reads: it computes the rest itself."""
     left_out = ("kept_key", "first_row", "num_rows", "num_candidates")
     return dataclasses.replace(planned, inputs=tuple(entry for entry in planned.inputs if entry.name not in left_out))
 
@@ -141,7 +146,8 @@ def score_signature(planned: Signature) -> Signature:
     """The signature of a score graph: that of a step with log-probabilities instead of candidates."""
     words = Tensor(LOG_PROBABILITY, "float32", ("slot", "beam", "word"), "result")
     kept = (entry for entry in planned.outputs if entry.name == "next_ancestry" or entry.role in ("ring", "recurrent"))
-    return Signature(planned.inputs, (*kept, words))
+    read = tuple(entry for entry in planned.inputs if entry.name not in ("score", "is_row"))
+    return Signature(read, (*kept, words))
 
 
 def align_signature(encode: Signature) -> Signature:

@@ -1,43 +1,58 @@
-"""Writes the encode and step graphs as TorchScript; they are traced, since no branch in them depends on data.
+"""Writes graphs as TorchScript; they are traced, since no branch in them depends on data.
 
 They are traced at bf16 and written at fp32. A cast that changes nothing is lost in a trace: so every cast between fp32,
 in which softmax and probabilities are computed, and the precision of the weights is recorded as such. A server may
 therefore run them at fp32, fp16 or bf16.
+
+A file holds the graph's signature, since tensors of a trace have no names, and the weights that the graph reads. Those
+that `encode` or `step` have are in no other file: the others name them (server/backends/torchscript/graph.py).
 """
 
 import copy
+import dataclasses
+import hashlib
+import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from export.example_state import example_source, example_state
-from export.graphs import EncodeGraph, StepGraph
-from export.signature import traced_signature
-from model.translation_model import TranslationModel
-from server.artifact.manifest import Manifest
+from export.onnx_graph.exporter import Axes, Traceable
+from export.signature import TRACED, tensor
 from server.artifact.signature import Signature
+from server.artifact.signature import Tensor as SignatureTensor
+from server.backends.torchscript.graph import SHARED
+
+SHARED_SIZE = 256
+"""Elements of a tensor from which it is shared."""
 
 
-class FlatEncode(nn.Module):
-    """EncodeGraph over one list."""
+class FlatArguments(nn.Module):
+    """A module over one list: `arguments`, tensors and lists of tensors, show how the list is cut."""
 
-    def __init__(self, model: TranslationModel) -> None:
+    def __init__(self, module: nn.Module, arguments: Sequence[object]) -> None:
         super().__init__()
-        self.graph = EncodeGraph(model)
+        self.graph = module
+        self._lengths = [len(each) if isinstance(each, list) else None for each in arguments]
 
     def forward(self, tensors: list[Tensor]) -> list[Tensor]:
-        return self.graph(*tensors)  # type: ignore[no-any-return]
+        arguments, start = list[object](), 0
+        for length in self._lengths:
+            arguments.append(tensors[start] if length is None else tensors[start : start + length])
+            start += 1 if length is None else length
+        result = self.graph(*arguments)
+        return [result] if isinstance(result, Tensor) else result
 
 
 class FlatStep(nn.Module):
-    """StepGraph over one list, in the order of a signature."""
+    """A graph of a step's tensors by name (export.graphs.StepGraph) over one list, in the order of a signature."""
 
-    def __init__(self, model: TranslationModel, signature: Signature) -> None:
+    def __init__(self, graph: nn.Module, signature: Signature) -> None:
         super().__init__()
-        self.graph, self.names, self.given = StepGraph(model), signature.input_names, signature.output_names
+        self.graph, self.names, self.given = graph, signature.input_names, signature.output_names
 
     def forward(self, tensors: list[Tensor]) -> list[Tensor]:
         result = self.graph(dict(zip(self.names, tensors, strict=True)))
@@ -51,11 +66,11 @@ class OneModule(nn.Module):
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self._whole = (module,)  # a tuple is no submodule
-        for name, tensor in tensors_of(module):
-            if isinstance(tensor, nn.Parameter):
-                self.register_parameter(flat(name), tensor)
+        for name, weight in tensors_of(module):
+            if isinstance(weight, nn.Parameter):
+                self.register_parameter(flat(name), weight)
             else:
-                self.register_buffer(flat(name), tensor)
+                self.register_buffer(flat(name), weight)
 
     def forward(self, tensors: list[Tensor]) -> list[Tensor]:
         result: list[Tensor] = self._whole[0](tensors)
@@ -67,33 +82,71 @@ def flat(name: str) -> str:
     return name.replace(".", "/")
 
 
-def trace(module: nn.Module, arguments: list[Tensor], path: Path) -> None:
-    """Write the trace of a module over one list; its tensors that a step keeps at the precision of the weights are
-    given at bf16."""
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # torch.jit announces its retirement; shape comparisons are traced on purpose
-        half = OneModule(copy.deepcopy(module).bfloat16().eval())
-        traced = torch.jit.trace(half, (arguments,), check_trace=False, strict=False).float()  # type: ignore[no-untyped-call]
-        exact = {flat(name): tensor for name, tensor in tensors_of(module)}
-        for name, tensor in tensors_of(traced):
-            tensor.data.copy_(exact[name].data)
-        traced.save(str(path))
-
-
 def tensors_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """All parameters and buffers, a shared one under each of its names."""
     yield from module.named_parameters(remove_duplicate=False)
     yield from module.named_buffers(remove_duplicate=False)
 
 
-def write_torchscript(model: TranslationModel, manifest: Manifest, encode: Path, step: Path) -> None:
-    """Write both graphs, whose argument and result are lists of tensors in the order of their signatures. Traced at
-    sizes larger than one, so that tracing makes no axis a constant."""
-    trace(FlatEncode(model), list(example_source()), encode)
-    signature, state = traced_signature(manifest.signatures[step.name]), example_state(manifest, 3, 2, 5)
-    arrays = {**state.inputs(0), **state.arrays}
-    arguments = [
-        torch.from_numpy(arrays[tensor.name]).to(torch.bfloat16 if tensor.name in state.arrays else None)
-        for tensor in signature.inputs
-    ]
-    trace(FlatStep(model, signature), arguments, step)
+class TraceWriter:
+    """Writes traces of one model to a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._owned: dict[tuple[object, ...], tuple[str, str]] = {}
+        """Content of a weight -> the graph that has it, and its name there."""
+
+    def write(
+        self, file: str, module: nn.Module, arguments: Sequence[Tensor], signature: Signature, owner: str = ""
+    ) -> None:
+        """Write the trace of a module over one list; its tensors that are kept at the precision of the weights are
+        given at bf16. The weights of an `owner`, "encode" or "step", are shared with the graphs that follow."""
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # of retirement, and of comparisons of shapes, which are traced on purpose
+            half = OneModule(copy.deepcopy(module).bfloat16().eval())
+            traced: Any = torch.jit.trace(half, (list(arguments),), check_trace=False, strict=False)  # type: ignore[no-untyped-call]
+            traced = traced.float()
+            exact, shared = {flat(name): weight for name, weight in tensors_of(module)}, dict[str, tuple[str, str]]()
+            lines = traced.inlined_graph  # nodes are valid as long as their graph is held
+            read = {node.s("name") for node in lines.findAllNodes("prim::GetAttr")}
+            for name, weight in list(tensors_of(traced)):
+                weight.data.copy_(exact[name].data)
+                if name in read and weight.numel() < SHARED_SIZE:
+                    continue
+                content = (weight.dtype, weight.shape, hashlib.sha256(weight.numpy().tobytes()).digest())
+                if name in read and content in self._owned and not owner:
+                    shared[name] = self._owned[content]
+                elif name in read:
+                    if owner:
+                        self._owned.setdefault(content, (owner, name))
+                    continue
+                traced._c.setattr(name, torch.zeros(0, dtype=weight.dtype))
+            written = {TRACED: json.dumps(dataclasses.asdict(signature))}
+            written |= {SHARED: json.dumps(shared)} if shared else {}
+            traced.save(str(self._folder / file), _extra_files=written)
+
+    def write_module(self, file: str, traceable: Traceable, owner: str = "") -> None:
+        """Write a module that is described as for ONNX."""
+        module, given, inputs, outputs = traceable
+        arguments = [each for part in given for each in (part if isinstance(part, list) else [part])]
+        whole = FlatArguments(module, given)
+        with torch.no_grad():
+            results = whole.eval()(arguments)
+        signature = Signature(described(inputs, arguments), described(outputs, results))
+        self.write(file, whole, [at_half(each) for each in arguments], signature, owner)
+
+
+def at_half(x: Tensor) -> Tensor:
+    return x.bfloat16() if x.is_floating_point() else x
+
+
+def described(axes: Axes, tensors: Sequence[Tensor]) -> tuple[SignatureTensor, ...]:
+    """The tensors of a signature: the free axes have names, the others the sizes of the examples."""
+    return tuple(
+        tensor(
+            name,
+            str(example.dtype).removeprefix("torch."),
+            *((free[index : index + 1] or (None,))[0] or size for index, size in enumerate(example.shape)),
+        )
+        for (name, free), example in zip(axes.items(), tensors, strict=True)
+    )

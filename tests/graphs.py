@@ -22,14 +22,17 @@ def write_graphs(
     *kinds: tuple[str, str],
     ranges: Ranges | None = None,
     align: bool = False,
+    score: bool = False,
 ) -> Artifact:
-    """The graphs of these formats and precisions, those that align with `align` only; at int8 with the `ranges`, by
-    default those of random words."""
+    """The graphs of these formats and precisions, those that align with `align` only, those of TorchScript that score
+    (a trace takes time) with `score` only; at int8 with the `ranges`, by default those of random words."""
     document = model if isinstance(model, DocumentModel) else None
     base = model.base if isinstance(model, DocumentModel) else model
     graphs = tuple(graph_files(*kind) for kind in kinds)
     if not align:
         graphs = tuple(dataclasses.replace(graph, align="") for graph in graphs)
+    if not score:
+        graphs = tuple(graph if graph.format == "onnx" else dataclasses.replace(graph, score="") for graph in graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)
     manifest = make_manifest(base, "x", ("en", "de"), graphs, "", "", 1.0, {})

@@ -13,6 +13,8 @@ from export.onnx_graph.builder import IR_VERSION, OPSET, opsets
 
 Axes = Mapping[str, tuple[str | None, ...]]
 """Names of flat tensors in their order -> names of their axes; None, or no name, for a fixed axis."""
+Traceable = tuple[nn.Module, tuple[object, ...], Axes, Axes]
+"""A module, example arguments (tensors and lists of tensors), and its inputs and outputs."""
 
 RETIREMENT = "You are using the legacy TorchScript-based ONNX export"
 """A warning at every call, which is ignored: the newer exporter does not name weights, so none could be quantized."""

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from model.symbolic import cast_like
+
 FIRST_RATE = 0.1
 """Initial value of learned rates."""
 
@@ -34,16 +36,15 @@ class Decay(nn.Module):
             rates = self.rate
         else:
             return None
-        return -rates * (distance[:, None].to(self.dtype) - 1).clamp(min=0)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return torch.get_default_dtype() if self.raw_rates is None else self.raw_rates.dtype
+        distance = distance[:, None]
+        rate = self.raw_rates
+        steps = distance.to(torch.get_default_dtype()) if rate is None else cast_like(distance, rate)
+        return -rates * (steps - 1).clamp(min=0)
 
 
 def with_decay(energy: Tensor, decay: Tensor | None) -> Tensor:
     """Energies [batch, heads, query, J] plus the bias of Decay."""
-    return energy if decay is None else energy + decay.to(energy.dtype)
+    return energy if decay is None else energy + cast_like(decay, energy)
 
 
 def per_word(decay: Tensor, words: int) -> Tensor:

@@ -14,6 +14,7 @@ from model.attention.decay import per_word, with_decay
 from model.attention.scaled_dot_product import attention_energy, masked_softmax, merge_heads, split_heads
 from model.attention.sparsemax import sparsemax
 from model.config import ConfigError, ContextConfig
+from model.symbolic import cast_like
 
 
 class VisibleSentences(NamedTuple):
@@ -78,7 +79,7 @@ class FlatSentenceAttention(ContextAttention):
         key, value = (self.heads(tensor) for tensor in store)
         energy = with_decay(attention_energy(self.heads(self.query(query)), key), visible.decay)
         weights = masked_softmax(energy, visible.keep[:, None])
-        return AttentionOutput(self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights, None)
+        return AttentionOutput(self.output(merge_heads(torch.matmul(cast_like(weights, value), value))), weights, None)
 
 
 class FlatWordAttention(ContextAttention):
@@ -111,7 +112,7 @@ class FlatWordAttention(ContextAttention):
         key, value = self.heads(key), self.heads(value)
         energy = with_decay(attention_energy(self.heads(self.query(query)), key), decay)
         weights = masked_softmax(energy, keep[:, None])
-        return self.output(merge_heads(torch.matmul(weights.to(value.dtype), value))), weights
+        return self.output(merge_heads(torch.matmul(cast_like(weights, value), value))), weights
 
 
 class HierarchicalAttention(ContextAttention):
@@ -163,7 +164,7 @@ class HierarchicalAttention(ContextAttention):
         key, value = self.heads(word_key.flatten(1, 2)), self.heads(word_value.flatten(1, 2))
         energy = by_sentence(attention_energy(self.heads(self.word_query(query)), key), word_keep)
         weights = sentence_weights[..., None] * self.normalize_words(energy, word_keep[:, None, None])
-        return merge_heads(torch.matmul(weights.flatten(3).to(value.dtype), value)), weights
+        return merge_heads(torch.matmul(cast_like(weights.flatten(3), value), value)), weights
 
 
 def projection(d_model: int) -> nn.Linear:
@@ -176,7 +177,7 @@ def projection(d_model: int) -> nn.Linear:
 def mean_of_words(x: Tensor, word_keep: Tensor) -> Tensor:
     """x [batch, J, W, d], word_keep [batch, J, W] -> [batch, J, d]; zeros for a sentence without words."""
     count = word_keep.sum(dim=-1, keepdim=True).clamp(min=1)
-    return (x * word_keep[..., None]).sum(dim=-2) / count.to(x.dtype)
+    return (x * word_keep[..., None]).sum(dim=-2) / cast_like(count, x)
 
 
 def by_sentence(x: Tensor, word_keep: Tensor) -> Tensor:

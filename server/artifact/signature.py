@@ -34,6 +34,9 @@ A graph may omit inputs that it does not read. Rings and their next_ outputs are
 a ring only after it has written the entries of this step. A recurrent tensor and its next_ output are two buffers,
 which change places after every step; what they hold at position 0 is not read.
 
+TorchScript graphs take and return lists of tensors in this order. A step of theirs computes kept_key, first_row,
+num_rows and num_candidates itself.
+
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
 capacity. The ring is never reordered: a beam that continues another one inherits its parent's row of `ancestry`.
 

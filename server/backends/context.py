@@ -81,7 +81,7 @@ class EncodedSource:
     def num_bytes(self) -> int:
         """Bytes of all but the states."""
         memory_bytes = 0 if self.memory is None else self.memory.nbytes
-        return memory_bytes + sum(tensor.nbytes for tensor in self.without_context.tensors.values())
+        return memory_bytes + self.without_context.num_bytes
 
 
 @dataclass(frozen=True)

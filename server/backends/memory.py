@@ -31,6 +31,11 @@ class Encoded:
     tensors: Mapping[str, Array]
     document: Mapping[str, Array] = field(default_factory=dict)
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the source's tensors."""
+        return sum(tensor.nbytes for tensor in self.tensors.values())
+
 
 def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
     """The layout that fits all documents of these sentences. Numbers of sentences are rounded up to powers of two, so

@@ -90,7 +90,7 @@ class DecoderState:
     ) -> None:
         """`capacity`: ring slots, None for the manifest's capacity."""
         heads, capacity = manifest.num_heads, capacity or manifest.ring_capacity
-        self.memory = memory
+        self.memory, self.num_words = memory, manifest.vocabulary_size
         self._has_tables = not memory.keeps_rows
         entries = capacity * beam if self._has_tables else 0
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length

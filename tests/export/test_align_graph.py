@@ -25,7 +25,7 @@ from server.backends.alignment import Aligner
 from server.backends.load import load_backend
 from server.backends.onnx.alignment import OnnxAligner
 from server.backends.onnx.session import open_graph
-from tests.graphs import ranges_of_random_words
+from tests.graphs import ranges_of_random_words, write_graphs
 from tests.models import lively_model, tiny_config
 from tests.variants import RECURRENT, VARIANTS, lively_variant
 
@@ -90,9 +90,23 @@ def test_int8_attention_is_near_fp32(at: AlignmentHead, tmp_path: Path) -> None:
     assert 0 < moved < 0.1
 
 
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_a_sentence_is_aligned_alone_as_in_company(tiny_artifact: Path, precision: str) -> None:
-    aligner = load_backend(Artifact.load(tiny_artifact), "onnx", precision, "off").aligner
+@pytest.mark.parametrize("name", ["plain", "aw", "gauss-query-relative", "ssru-below"])
+def test_the_graph_of_pytorch_is_the_model(name: str, tmp_path: Path) -> None:
+    layers = {"encoder_layers": 1}
+    model = lively_model(tiny_config(**layers)) if name == "plain" else lively_variant(name, loudness=1, **layers)
+    artifact = write_graphs(model, tmp_path, ("torchscript", "fp32"), align=True)
+    allowed = {"fp32": TOLERANCE, "fp16": 0.005, "bf16": 0.05}
+    for precision, most in allowed.items():
+        aligner = load_backend(artifact, "torchscript", precision).aligner
+        assert aligner is not None
+        aligner.prepare()
+        difference, _ = alignment_difference(model, aligner, head_of(model, artifact.manifest))
+        assert difference < most, precision
+
+
+@pytest.mark.parametrize(("backend", "precision"), [("onnx", "fp32"), ("onnx", "int8"), ("torchscript", "fp32")])
+def test_a_sentence_is_aligned_alone_as_in_company(tiny_artifact: Path, backend: str, precision: str) -> None:
+    aligner = load_backend(Artifact.load(tiny_artifact), backend, precision, "off").aligner
     assert aligner is not None
     aligner.prepare()
     sources, targets = sample_sources(320, 60, 1), [[2, *ids[:-1]] for ids in reversed(sample_sources(320, 60, 2))]
@@ -107,9 +121,7 @@ def test_an_artifact_has_small_align_graphs_and_names_their_head(tiny_artifact: 
     artifact = Artifact.load(tiny_artifact)
     assert artifact.manifest.alignment == AlignmentKind(2, None, False, 0.0, 0)  # too few links among random words
     for graph in artifact.manifest.graphs:
-        assert bool(graph.align) == (graph.format == "onnx")
-        if graph.align:
-            assert artifact.path(graph.align).stat().st_size < artifact.path(graph.step).stat().st_size
+        assert artifact.path(graph.align).stat().st_size < artifact.path(graph.step).stat().st_size
 
 
 def test_an_align_graph_of_another_head_is_refused(tiny_artifact: Path) -> None:
@@ -119,6 +131,7 @@ def test_an_align_graph_of_another_head_is_refused(tiny_artifact: Path) -> None:
         check_alignments(model.eval(), way)
     elsewhere = dataclasses.replace(artifact.manifest, alignment=AlignmentKind(1, 1, True, 0.9, 100))
     assert head_of(model, elsewhere) == AlignmentHead(1, 1, reads=True)
-    [fp32] = (way for way in graph_pairs(Artifact(artifact.folder, elsewhere)) if way.kind == "onnx fp32")
-    with pytest.raises(ParityError, match="onnx fp32: alignments differ from the model's"):
-        check_alignments(model, fp32)
+    for way in graph_pairs(Artifact(artifact.folder, elsewhere)):
+        if way.kind in ("onnx fp32", "torchscript fp32"):
+            with pytest.raises(ParityError, match=f"{way.kind}: alignments differ from the model's"):
+                check_alignments(model, way)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from export import context_parity
-from export.artifact_writer import ExportError, ExportOptions, export_artifact
+from export.artifact_writer import ExportOptions, export_artifact
 from export.context_parity import CONTEXT_TOLERANCE, context_difference
 from export.parity import ParityError, padded, sample_sources
 from model.config import CONTEXT_ATTENTIONS
@@ -26,6 +26,7 @@ from tests.documents import (
     write_document_artifact,
     write_document_checkpoint,
 )
+from tests.models import SENTENCES
 
 
 def test_the_manifest_says_what_the_context_is(document_artifact: Path) -> None:
@@ -92,16 +93,15 @@ def test_every_attention_is_exported_and_equals_the_model(
     assert context_difference(other, load_backend(artifact, "onnx", "fp32"), 9) > 10 * CONTEXT_TOLERANCE
 
 
-def test_context_on_other_graphs(tmp_path: Path) -> None:
-    """A runtime without context graphs has none."""
-    model = lively_document_model()
-    options = ExportOptions("x", ("en", "de"), (("onnx", "fp32"), ("torchscript", "fp32")))
-    checkpoint = write_document_checkpoint(model, tmp_path / "checkpoint")
-    assert "onnx fp32 context" in export_artifact(checkpoint, tmp_path / "x", options)
+@pytest.mark.parametrize("side", ["encoder", "decoder"])
+def test_the_graphs_of_pytorch_are_compared_and_have_examples_in_context(side: str, tmp_path: Path) -> None:
+    model = lively_document_model(side=side)
+    options = ExportOptions("x", ("en", "de"), (("torchscript", "fp32"),), examples=SENTENCES[:3])
+    differences = export_artifact(write_document_checkpoint(model, tmp_path / "checkpoint"), tmp_path / "x", options)
+    assert differences["torchscript fp32 context"] < CONTEXT_TOLERANCE
     artifact = Artifact.load(tmp_path / "x")
-    assert load_backend(artifact, "torchscript", "fp32").context is None
-    with pytest.raises(ExportError, match="add onnx-fp32 or onnx-int8"):
-        export_artifact(checkpoint, tmp_path / "y", dataclasses.replace(options, graphs=(("torchscript", "fp32"),)))
+    backend = load_backend(artifact, "torchscript", "fp32")
+    assert run_self_test(artifact, backend, "torchscript", "fp32") == SelfTestResult(5, 5)
 
 
 def test_another_document_model_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

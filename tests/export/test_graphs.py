@@ -17,7 +17,7 @@ from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_writer import write_onnx
 from export.parity import step_difference
 from export.signature import with_signatures
-from export.torchscript import write_torchscript
+from export.torchscript_writer import write_torchscript
 from server.artifact.artifact import Artifact
 from server.backends.load import load_backend
 from tests.models import lively_model, tiny_config
@@ -68,10 +68,10 @@ def test_ancestry_is_the_parents_but_for_the_slot_that_is_written(
 @pytest.mark.parametrize("order", [2, 4, 8, None])
 def test_eager_onnx_and_torchscript_agree_after_several_wraps(order: int | None, tmp_path: Path) -> None:
     model = lively_model(tiny_config(ngram=order, max_length=40))
-    graphs = (dataclasses.replace(GRAPHS["onnx", "fp32"], score=""), GRAPHS["torchscript", "fp32"])
+    graphs = tuple(dataclasses.replace(GRAPHS[kind, "fp32"], score="", align="") for kind in ("onnx", "torchscript"))
     manifest = make_manifest(model, "x", ("en", "de"), graphs, "", "", 1.0, {})
     write_onnx(model, manifest, graphs[0], {}, tmp_path)
-    write_torchscript(model, manifest, tmp_path / graphs[1].encode, tmp_path / graphs[1].step)
+    write_torchscript(model, manifest, graphs[1], tmp_path)
     artifact = Artifact(tmp_path, with_signatures(manifest, tmp_path))
     for graph in graphs:
         backend = load_backend(artifact, graph.format, "fp32")

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from export.artifact_writer import ExportOptions, export_artifact
+from export.graphs import EncodeGraph, StepGraph
 from export.manifest import graph_files, make_manifest
 from export.parity import padded, sample_sources, step_difference, swap_beams
 from export.signature import encode_signature, step_signature, traced_signature
-from export.torchscript import FlatEncode, FlatStep
+from export.torchscript import FlatArguments, FlatStep
 from model.config import BOS_ID
 from model.masks import HIDDEN
 from model.reference_search import reference_search
@@ -22,7 +23,7 @@ from server.backends.load import load_backend
 from server.backends.state import Floats, Ints
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU
-from server.backends.torchscript.memory import Place
+from server.backends.torchscript.place import Place
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
 from tests.graphs import write_graphs
@@ -42,8 +43,8 @@ class EagerBackend(TorchScriptBackend):
             manifest,
             ON_CPU,
             Place(torch.device("cpu"), torch.float32),
-            (FlatEncode(model), encode_signature(model)),
-            (FlatStep(model, signature), signature),
+            (FlatArguments(EncodeGraph(model), (None, None)), encode_signature(model)),
+            (FlatStep(StepGraph(model), signature), signature),
         )
 
 

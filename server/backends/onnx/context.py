@@ -7,6 +7,7 @@ import numpy as np
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ContextGraphs
 from server.backends.arrays import pad_ids
+from server.backends.attention import attention_of, reach_of
 from server.backends.base import split_batch
 from server.backends.context import Attended, ContextAttention, EncodedSource, SentenceContext, Side, States
 from server.backends.onnx.session import Device, OnnxGraph, open_graph
@@ -164,26 +165,3 @@ class OnnxContext:
             else np.average(parts, 0, lengths).astype(np.float32)
             for name, parts in zip(outputs, zip(*runs, strict=True), strict=True)
         ]
-
-
-def reach_of(artifact: Artifact) -> int | None:
-    return None if artifact.manifest.context is None else artifact.manifest.context.reach
-
-
-def attention_of(
-    context: SentenceContext, weights: Floats, gate: Floats, words: Sequence[Floats] = ()
-) -> ContextAttention:
-    """Weights in the order of the document. `weights` [1, heads, J]: means over the pieces, page by page; `gate`
-    [1, ...]; `words`: for every page [1, heads, J_p, W_p], or none."""
-    mean, stored, first = weights[0], context.stored, context.skipped
-    count = first + stored.num_sentences
-    by_number = np.zeros((len(mean), count), np.float32)
-    word_weights: list[Floats] = [np.zeros((len(mean), 0), np.float32)] * count
-    start = 0
-    for index, page in enumerate(stored.pages):
-        numbers = page.numbers
-        by_number[:, first + numbers] = mean[:, start : start + len(numbers)]
-        start += max(1, len(numbers))
-        for position, number in enumerate(numbers.tolist() if words else ()):
-            word_weights[first + number] = words[index][0, :, position, : stored.num_words[number]]
-    return ContextAttention(by_number, float(gate.mean()), tuple(word_weights) if words else None)

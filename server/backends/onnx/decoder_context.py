@@ -7,8 +7,8 @@ import numpy as np
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, ContextGraphs
 from server.backends.arrays import pad_ids
+from server.backends.attention import attention_of, reach_of, with_document
 from server.backends.context import Attended, ContextAttention, EncodedSource, SentenceContext, Side, States
-from server.backends.onnx.context import attention_of, reach_of
 from server.backends.onnx.session import Device, open_graph
 from server.backends.state import Array, Encoded, Flags, Ints
 
@@ -76,12 +76,3 @@ class OnnxDecoderContext:
             "target_ids": np.array([[self._bos_id, *target_ids]], np.int64),
             **{name: tensor[None] for name, tensor in source.tensors.items() if name in self._sources},
         }
-
-
-def with_document(sentence: Encoded, context: SentenceContext | None) -> Encoded:
-    """A sentence with the pages of its context, each [J_p, ...], to which its steps attend."""
-    if context is None:
-        return sentence
-    context = context.trimmed()
-    document = {name: tensor[0] for name, tensor in context.stored.tensors(context.distance).items()}
-    return Encoded(sentence.length, sentence.tensors, document)

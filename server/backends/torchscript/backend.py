@@ -1,49 +1,55 @@
 """The backend of PyTorch."""
 
+import threading
 from collections.abc import Mapping
 
 import torch
 
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import Manifest
-from server.artifact.signature import Signature
+from server.artifact.manifest import EXPORT_AGAIN, Manifest
+from server.artifact.signature import LOG_PROBABILITY, Signature
 from server.backends.alignment import Aligner
-from server.backends.arrays import Flags, Ints
+from server.backends.arrays import Flags, Floats, Ints
 from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes
 from server.backends.context import ContextBackend
 from server.backends.device import Device
 from server.backends.memory import Encoded, Layout
 from server.backends.state import DecoderState
+from server.backends.torchscript.alignment import TorchAligner
 from server.backends.torchscript.capture import Recorder, repeated
+from server.backends.torchscript.context import TorchContext
+from server.backends.torchscript.decoder_context import TorchDecoderContext
 from server.backends.torchscript.device import check_precision, find_device
-from server.backends.torchscript.graph import Graph, load_graph
-from server.backends.torchscript.memory import EncodedOnDevice, Place, TorchMemory, tensors_by_axes
+from server.backends.torchscript.graph import Graph, Loader, NamedGraph
+from server.backends.torchscript.memory import EncodedOnDevice, TorchMemory, stacked, tensors_by_axes
+from server.backends.torchscript.place import Place
 from server.backends.torchscript.step import DeviceStep, bound_step
 
 FORMAT = "torchscript"
 
 
 class TorchScriptBackend:
-    """Backend over TorchScript graphs on the CPU, a CUDA device or Apple's GPU. Rings, source tensors and the rows'
-    ancestry stay on the device. The graphs are those of fp32; weights, rings and source tensors take the `precision`.
-    A step of fixed shape is recorded on a CUDA device, unless `records` is False."""
+    """Backend over TorchScript graphs on the CPU, a CUDA device or Apple's GPU. Rings, source tensors, documents and
+    the rows' ancestry stay on the device. The graphs are those of fp32; weights, rings, source tensors and documents
+    take the `precision`. A step of fixed shape is recorded on a CUDA device, unless `records` is False."""
 
     def __init__(self, artifact: Artifact, precision: str, device: str = "cpu", records: bool = True) -> None:
         """Raises ArtifactError for graphs that cannot be loaded, and for a device or precision that is not there."""
         found = find_device(device)
         place = Place(torch.device(found.name), check_precision(found, precision))
-        files = artifact.manifest.graph(FORMAT, "fp32")
-        encode, step = (
-            load_graph(artifact.path(file), place.device, place.dtype) for file in (files.encode, files.step)
-        )
-        self._set(
-            artifact.manifest,
-            found,
-            place,
-            (encode, artifact.manifest.signature(files.encode)),
-            (step, artifact.manifest.signature(files.step)),
-            records,
-        )
+        self._files = files = artifact.manifest.graph(FORMAT, "fp32")
+        loader = Loader(artifact, place, files.encode, files.step)
+        encode, step = ((each.graph, each.signature) for each in (loader.encode, loader.step))
+        self._set(artifact.manifest, found, place, encode, step, records)
+        self._loader = loader
+        if files.align:
+            self.aligner = TorchAligner(loader.encode, lambda: loader.load(files.align))
+        context = files.context
+        if context is not None and context.step:
+            self._context_step = loader.load(context.step)
+            self.context = TorchDecoderContext(artifact, context, loader, self._sources, self.encode)
+        elif context is not None:
+            self.context = TorchContext(artifact, context, loader, self._sources)
 
     def _set(
         self,
@@ -58,18 +64,19 @@ class TorchScriptBackend:
         self.shortlist = False
         self.context: ContextBackend | None = None
         self.aligner: Aligner | None = None
-        self._encode, self._encode_signature = encode
-        self._step, self._signature = step
-        self._sources = tensors_by_axes(self._signature.inputs, "source")
+        self._encode, self._step = NamedGraph(*encode, place), NamedGraph(*step, place)
+        self._context_step: NamedGraph | None = None
+        """The step graph with attention to documents, where context is on the decoder's side."""
+        self._scoring_steps = list[NamedGraph]()
+        """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
+        self._loading = threading.Lock()
+        self._sources = tensors_by_axes(self._step.signature.inputs, "source")
         self._recorder = Recorder(place.device) if records and device.kind == "cuda" else None
 
-    @torch.inference_mode()
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
-        feeds = {"source_ids": source_ids, "source_keep": source_keep}
-        signature, device = self._encode_signature, self._place.device
-        outputs = self._encode([torch.from_numpy(feeds[name]).to(device) for name in signature.input_names])
-        by_name = dict(zip(signature.output_names, outputs, strict=True))
-        stacks = {axes: torch.stack([by_name[name] for name in names]) for axes, names in self._sources.items()}
+        outputs = self._encode({"source_ids": source_ids, "source_keep": source_keep})
+        with torch.inference_mode():
+            stacks = stacked(outputs, self._sources)
         return [
             EncodedOnDevice(length, {}, stacks=stacks, row=row)
             for row, length in enumerate(source_keep.sum(axis=1).tolist())
@@ -85,18 +92,45 @@ class TorchScriptBackend:
         capacity: int | None = None,
     ) -> DecoderState:
         sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
-        memory = TorchMemory(self._signature, sizes, self._place)
+        memory = TorchMemory(self._graph(bool(document), scores).signature, sizes, self._place, document)
         return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
 
+    def _graph(self, attends_context: bool, scores: bool) -> NamedGraph:
+        """The step graph of a kind of lane."""
+        if scores:
+            assert self._scoring_steps, "prepare_scores comes first"
+            return self._scoring_steps[-1 if attends_context else 0]
+        graph = self._context_step if attends_context else self._step
+        assert graph is not None
+        return graph
+
     def bind(self, state: DecoderState) -> Step:
+        return self._bound(state, scores=False)[1]
+
+    def _bound(self, state: DecoderState, scores: bool) -> tuple[DeviceStep, Step]:
         memory = state.memory
         assert isinstance(memory, TorchMemory)
-        step = DeviceStep(self._step, self._signature, state, memory)
+        graph = self._graph(bool(memory.document), scores)
+        step = DeviceStep(graph.graph, graph.signature, state, memory)
         run = torch.inference_mode()(step.run)
-        return bound_step(step, state, memory, repeated(run, self._place.device, self._recorder))
+        return step, bound_step(step, state, memory, repeated(run, self._place.device, self._recorder))
 
     def prepare_scores(self) -> None:
-        raise CannotScore("TorchScript graphs have no log-probabilities as output: serve with --backend onnx")
+        if not self._files.score:
+            raise CannotScore(
+                f"the TorchScript graphs of model '{self.manifest.name}' have no log-probabilities as output: "
+                f"{EXPORT_AGAIN}, or serve it with --backend onnx"
+            )
+        with self._loading:
+            if not self._scoring_steps:
+                in_context = "" if self._files.context is None else self._files.context.score
+                self._scoring_steps = [self._loader.load(file) for file in (self._files.score, in_context) if file]
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
-        raise CannotScore("bind_scores comes after prepare_scores, which refuses")
+        step, run = self._bound(state, scores=True)
+
+        def score() -> Floats:
+            run()
+            return step.outbox.host[LOG_PROBABILITY]
+
+        return score

@@ -11,20 +11,9 @@ from server.artifact import signature
 from server.backends.arrays import Ints
 from server.backends.base import NO_DOCUMENT
 from server.backends.memory import Encoded, Layout, Memory, memory_inputs
+from server.backends.torchscript.place import Place
 
 Axes = tuple[signature.Axis, ...]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where tensors are, and their precision."""
-
-    device: torch.device
-    dtype: torch.dtype
-
-    def zeros(self, shape: Sequence[int], dtype: str = "float32") -> Tensor:
-        kind = self.dtype if dtype == "float32" else getattr(torch, dtype)
-        return torch.zeros(tuple(shape), dtype=kind, device=self.device)
 
 
 @dataclass(frozen=True)
@@ -34,6 +23,20 @@ class EncodedOnDevice(Encoded):
 
     stacks: Mapping[Axes, Tensor] = field(default_factory=dict)
     row: int = 0
+
+    @property
+    def num_bytes(self) -> int:
+        return sum(stack[:, self.row].nbytes for stack in self.stacks.values())
+
+    def named(self, names: Mapping[Axes, Sequence[str]]) -> dict[str, Tensor]:
+        """The tensors by name, [1, ...], without padding; `names`: see `tensors_by_axes`."""
+        tensors = {}
+        for axes, stack in self.stacks.items():
+            row = stack[:, self.row : self.row + 1]
+            for dimension, axis in enumerate(axes, 2):
+                row = row.narrow(dimension, 0, self.length) if axis == "source" else row
+            tensors |= zip(names[axes], row, strict=True)
+        return tensors
 
 
 def tensors_by_axes(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Axes, list[str]]:
@@ -46,20 +49,36 @@ def tensors_by_axes(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Ax
     return groups
 
 
+def stacked(tensors: Mapping[str, Tensor], names: Mapping[Axes, Sequence[str]]) -> dict[Axes, Tensor]:
+    """Outputs of a graph by name as the `stacks` of sentences; `names`: see `tensors_by_axes`."""
+    return {axes: torch.stack([tensors[name] for name in group]) for axes, group in names.items()}
+
+
 class TorchMemory:
-    """Rings, recurrent tensors, source tensors and the rows' ancestry. `tensors`: rings and source tensors by name."""
+    """Rings, recurrent tensors, source tensors, documents and the rows' ancestry. `tensors`: all but the ancestry, by
+    name."""
 
     keeps_rows = True
-    document: Mapping[str, Layout] = NO_DOCUMENT
 
-    def __init__(self, step: signature.Signature, sizes: Mapping[str, int], place: Place) -> None:
+    def __init__(
+        self,
+        step: signature.Signature,
+        sizes: Mapping[str, int],
+        place: Place,
+        document: Mapping[str, Layout] = NO_DOCUMENT,
+    ) -> None:
         """Memory for what the step reads; `sizes`: of the free axes. Raises KeyError for a missing size."""
+        self.document = document
         slots, inputs = sizes["slot"], memory_inputs(step)
         self.place = place
         self.tensors: dict[str, Tensor] = {}
         self._past, self.sources = (
             self._stacks(tensors_by_axes(inputs, *roles), sizes) for roles in (("ring", "recurrent"), ("source",))
         )
+        self._documents = {
+            name: place.zeros((slots, *layout.shape), np.dtype(layout.dtype).name) for name, layout in document.items()
+        }
+        self.tensors |= self._documents
         self.ancestry = place.zeros((slots, sizes["beam"], sizes["entry"]), "bool")
         self._arrived: dict[int, EncodedOnDevice] = {}
         """Sentences whose source tensors are not in their slots yet."""
@@ -80,7 +99,7 @@ class TorchMemory:
 
     @property
     def source_bytes(self) -> int:
-        return sum(stack.nbytes for stack in self.sources.values())
+        return sum(stack.nbytes for stack in (*self.sources.values(), *self._documents.values()))
 
     def admit(self, slot: int, sentence: Encoded) -> None:
         assert isinstance(sentence, EncodedOnDevice)
@@ -100,16 +119,29 @@ class TorchMemory:
                 target = self.sources[axes]
                 cut = tuple(slice(min(sizes)) for sizes in zip(target.shape[2:], stack.shape[2:], strict=True))
                 target[(slice(None), slots, *cut)] = stack[(slice(None), slice(None), *cut)].index_select(1, rows)
+            for slot, sentence in batch if self._documents else ():
+                self._write_document(slot, sentence)
+
+    def _write_document(self, slot: int, sentence: Encoded) -> None:
+        """Copy the pages of a sentence's document, which stay until its translation is complete."""
+        for name, buffer in self._documents.items():
+            pages = sentence.document[name]
+            buffer[slot].zero_()
+            buffer[slot][tuple(slice(size) for size in pages.shape)] = self.place.tensor(pages)
 
     def release(self, slot: int) -> None:
         self.lengths[slot] = 1
         self._arrived.pop(slot, None)
+        for name, buffer in self._documents.items():
+            if name.startswith("sentence_keep"):
+                buffer[slot].zero_()
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, TorchMemory)
         other.settle()
         chosen = torch.tensor(list(slots), dtype=torch.int64, device=self.place.device)
         pairs = [(stack, theirs[axes]) for ours, theirs in self._pairs(other) for axes, stack in ours.items()]
+        pairs += [(buffer[None], other._documents[name][None]) for name, buffer in self._documents.items()]
         for stack, original in [*pairs, (self.ancestry[None], other.ancestry[None])]:
             common = [slice(min(sizes)) for sizes in zip(stack.shape[2:], original.shape[2:], strict=True)]
             cut = (slice(None), slice(None), *common)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from server.artifact.manifest import ArtifactError
-from server.artifact.signature import Signature
+from server.artifact.signature import LOG_PROBABILITY, Signature
 from server.backends.arrays import Array
 from server.backends.memory import Layout
 from server.backends.state import DecoderState, RingTables
@@ -17,7 +17,15 @@ from server.backends.torchscript.transfer import Transfer
 
 SENT = ("token", "parent", "score", "is_row", "position")
 """Rows that the host may change between steps."""
-RECEIVED = ("candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score")
+RECEIVED = (
+    "candidate_score",
+    "candidate_token",
+    "candidate_parent",
+    "next_token",
+    "next_parent",
+    "next_score",
+    LOG_PROBABILITY,
+)
 
 DERIVED = ("ancestry", "own_key", "key_age", "write_index", "source_keep")
 """Inputs that the device computes from what is sent, or keeps."""
@@ -35,10 +43,10 @@ class DeviceStep:
         device = memory.place.device
         rows = {name: Layout(array.shape, array.dtype.type) for name, array in state.inputs(0).items() if name in SENT}
         self.inbox = Transfer({**rows, "length": Layout((state.slots,), np.int64)}, device)
-        self.outbox = Transfer(
-            {key: Layout(array.shape, array.dtype.type) for key, array in state.outputs(0).items() if key in RECEIVED},
-            device,
-        )
+        results = {key: Layout(array.shape, array.dtype.type) for key, array in state.outputs(0).items()}
+        results[LOG_PROBABILITY] = Layout((state.slots, state.beam, state.num_words), np.float32)
+        received = {key: results[key] for key in RECEIVED if key in self._outputs}
+        self.outbox = Transfer(received, device)
         tables = RingTables.of(state.capacity, state.beam)
         self._capacity = state.capacity
         self._own_key, self._key_age, self._entry = (

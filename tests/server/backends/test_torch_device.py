@@ -15,8 +15,9 @@ from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU, check_precision, find_device
-from server.backends.torchscript.graph import load_graph, move_weights
-from server.backends.torchscript.memory import Place, TorchMemory
+from server.backends.torchscript.graph import NamedGraph, load_graph, move_weights
+from server.backends.torchscript.memory import TorchMemory
+from server.backends.torchscript.place import Place
 from server.backends.torchscript.step import DeviceStep
 from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.worker import EngineWorker
@@ -42,7 +43,7 @@ def artifact_of(tmp_path_factory: pytest.TempPathFactory) -> ArtifactOf:
     @cache
     def traced(name: str) -> Artifact:
         model = lively_variant(name, **few_layers(name))
-        return write_graphs(model, tmp_path_factory.mktemp(name), ("torchscript", "fp32"))
+        return write_graphs(model, tmp_path_factory.mktemp(name), ("torchscript", "fp32"), score=True)
 
     return traced
 
@@ -57,14 +58,20 @@ def test_a_step_is_on_its_device_as_a_whole(name: str, artifact_of: ArtifactOf) 
         (load_graph(artifact.path(file), META, torch.float16), artifact.manifest.signature(file))
         for file in (files.encode, files.step)
     )
-    backend._set(artifact.manifest, ON_CPU, Place(META, torch.float16), encode, step)
-    state = backend.new_state(4, 2, 9)
-    assert isinstance(state.memory, TorchMemory)
-    for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
-        state.admit(slot, sentence, 2, 2)
-    with torch.inference_mode():
-        state.memory.settle()
-        DeviceStep(*step, state, state.memory).compute()
+    place = Place(META, torch.float16)
+    backend._set(artifact.manifest, ON_CPU, place, encode, step)
+    owners = {"encode": encode[0], "step": step[0]}
+    loaded = load_graph(artifact.path(files.score), META, torch.float16, owners)
+    scoring = loaded, artifact.manifest.signature(files.score)
+    backend._scoring_steps.append(NamedGraph(*scoring, place))
+    for scores, graph in ((False, step), (True, scoring)):
+        state = backend.new_state(4, 2, 9, scores=scores)
+        assert isinstance(state.memory, TorchMemory)
+        for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
+            state.admit(slot, sentence, 2, 2)
+        with torch.inference_mode():
+            state.memory.settle()
+            DeviceStep(*graph, state, state.memory).compute()
 
 
 @pytest.mark.parametrize("device", DEVICES)

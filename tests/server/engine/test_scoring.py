@@ -78,14 +78,14 @@ def test_a_score_that_is_no_number_is_an_error_and_fails_no_other_sentence(load:
     assert_same(sound.future.result(timeout=0), scored(backend, [score_request((5, 6, 3), [(5, 6, 3)])])[0])
 
 
-@pytest.mark.parametrize("shortlist", ["off", "on"])
+@pytest.mark.parametrize(("kind", "shortlist"), [("onnx", "off"), ("onnx", "on"), ("torchscript", "off")])
 def test_scores_are_the_teacher_forced_ones(
-    load: LoadBackend, tiny_model: TranslationModel, shortlist: UseShortlist
+    load: LoadBackend, tiny_model: TranslationModel, kind: str, shortlist: UseShortlist
 ) -> None:
     """Rings wrap many times; one target is nothing but its end; a shortlist changes nothing."""
     source = (*range(40, 50), 3)
     targets = [long_target(64, 1), (3,), long_target(17, 2), (5, 6, 7, 3), long_target(64, 3)]
-    [result] = scored(load("onnx", "fp32", shortlist), [score_request(source, targets)])
+    [result] = scored(load(kind, "fp32", shortlist), [score_request(source, targets)])
     assert [hypothesis.ids for hypothesis in result.hypotheses] == [target[:-1] for target in targets]
     for target, hypothesis in zip(targets, result.hypotheses, strict=True):
         expected = teacher_forced(tiny_model, source, target)

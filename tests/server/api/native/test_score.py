@@ -1,5 +1,7 @@
 """`POST /v1/score`."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from model.data.batching import Pair
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
+from server.artifact.manifest import MANIFEST
 from server.settings import EngineSettings
 from server.text.base.pieces import Pieces
 from tests.scores import teacher_forced
@@ -103,9 +106,26 @@ def test_a_shortlist_changes_no_score(tiny_artifact: Path, server: RunningServer
     assert [sentence["score"] for sentence in mine] == pytest.approx([their["score"] for their in theirs], abs=1e-3)
 
 
-def test_torchscript_says_that_it_cannot(tiny_artifact: Path) -> None:
-    engine = EngineSettings(slots=4, num_workers=1, backend="torchscript", precision="fp32", max_beam_size=4)
-    with ready(settings_for(tiny_artifact, engine)) as server:
+TORCH = EngineSettings(slots=4, num_workers=1, backend="torchscript", precision="fp32", max_beam_size=4)
+
+
+def test_torchscript_scores_the_same(tiny_artifact: Path, server: RunningServer) -> None:
+    with ready(settings_for(tiny_artifact, TORCH)) as other:
+        item = {"source": SOURCE, "target": TARGETS}
+        mine, theirs = (answer(entry, item, tokens=True)["items"][0]["targets"] for entry in (server, other))
+    for ours, given in zip(mine, theirs, strict=True):
+        expected = [token["score"] for token in ours["tokens"]]
+        assert [token["score"] for token in given["tokens"]] == pytest.approx(expected, abs=1e-4)
+
+
+def test_torchscript_of_an_older_export_says_that_it_cannot(tiny_artifact: Path, tmp_path: Path) -> None:
+    older = tmp_path / tiny_artifact.name
+    shutil.copytree(tiny_artifact, older)
+    manifest = json.loads((older / MANIFEST).read_text(encoding="utf-8"))
+    for graph in manifest["graphs"]:
+        graph |= {"score": "", "align": ""} if graph["format"] == "torchscript" else {}
+    (older / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with ready(settings_for(older, TORCH)) as server:
         error = error_of(ask(server, {"source": SOURCE, "target": "Ja."}), 422)
         assert error["param"] == "model"
         assert "--backend onnx" in error["message"]
