@@ -52,7 +52,7 @@ ENDINGS = {"onnx": "onnx", "torchscript": "pt"}
 
 def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:
     """The entry with the graphs of the model's context."""
-    left_out = () if document.config.attention in HAVE_ZEROS else ("pruned",)
+    left_out: tuple[str, ...] = () if document.config.attention in HAVE_ZEROS else ("pruned",)
     if graph.format == "torchscript":
         left_out = FASTER
     kinds = (kind for kind in CONTEXT_GRAPHS[document.config.side] if kind not in left_out)

@@ -117,8 +117,9 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
             if file:
                 found = result[file] = read_any(folder / file, planned, graph.format, width)
                 check(found, without_unread_sources(planned, found) if file == graph.align else planned, file)
-        for file in () if graph.context is None else graph.context.files:
-            steps = file in (graph.context.step, graph.context.score)
+        context = graph.context
+        for file in () if context is None else context.files:
+            steps = context is not None and file in (context.step, context.score)
             planned = planned_of[graph.step if steps else graph.encode]
             result[file] = read_any(folder / file, planned, graph.format, width)
     return dataclasses.replace(manifest, signatures=result)

@@ -128,7 +128,7 @@ class TraceWriter:
     def write_module(self, file: str, traceable: Traceable, owner: str = "") -> None:
         """Write a module that is described as for ONNX."""
         module, given, inputs, outputs = traceable
-        arguments = [each for part in given for each in (part if isinstance(part, list) else [part])]
+        arguments: list[Any] = [each for part in given for each in (part if isinstance(part, list) else [part])]
         whole = FlatArguments(module, given)
         with torch.no_grad():
             results = whole.eval()(arguments)

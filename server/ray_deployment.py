@@ -66,7 +66,7 @@ def application(arguments: Mapping[str, object]) -> Any:
         health_check_timeout_s=5,
         ray_actor_options={
             "num_cpus": settings.engine.num_workers,
-            "num_gpus": int(settings.engine.device.startswith("cuda")),
+            "num_gpus": sum(name.startswith("cuda") for name in settings.engine.device.split(",")),
         },
         logging_config={"enable_access_log": False},  # without request ids; --access-log has them
     ).bind()

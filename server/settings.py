@@ -73,8 +73,9 @@ class EngineSettings:
     backend: Literal["onnx", "torchscript"] = setting("onnx", "runtime that executes the graphs")
     device: str = setting(
         "cpu",
-        "device that executes the graphs: cpu; cuda; with the backend torchscript also cuda:1 and so on, or mps",
-        matches=r"cpu|mps|cuda(:\d+)?",
+        "device that executes the graphs: cpu; cuda; with the backend torchscript also cuda:1 and so on, mps, or "
+        "several: cuda:0,cuda:1",
+        matches=r"(cpu|mps|cuda(:\d+)?)(,(cpu|mps|cuda(:\d+)?))*",
     )
     precision: Literal["int8", "fp32", "fp16", "bf16"] = setting(
         "int8", "precision of the graphs that are loaded; fp16 and bf16 with the backend torchscript"

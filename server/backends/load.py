@@ -12,6 +12,28 @@ BACKENDS = ("onnx", "torchscript")
 """Each runs the graphs of the format with its name."""
 
 
+def load_backends(
+    artifact: Artifact,
+    backend: str,
+    precision: str,
+    shortlist: UseShortlist = "auto",
+    devices: str = "cpu",
+) -> list[Backend]:
+    """`load_backend` for each of several devices, "cuda:0,cuda:1", or for one. Raises ArtifactError, also for a GPU
+    that is named twice."""
+    names = [name.strip() for name in devices.split(",")]
+    if backend == "onnx" and len(names) > 1:
+        raise ArtifactError(f"backend onnx runs on one device, not on {devices}: serve with --backend torchscript")
+    loaded = dict[str, Backend]()
+    for index, name in enumerate(names):
+        each = load_backend(artifact, backend, precision, shortlist, name)
+        key = each.device.name if each.device.kind != "cpu" else f"cpu {index}"
+        if key in loaded:
+            raise ArtifactError(f"--device {devices} names {key} twice: one engine decodes on each GPU")
+        loaded[key] = each
+    return list(loaded.values())
+
+
 def load_backend(
     artifact: Artifact,
     backend: str,

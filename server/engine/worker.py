@@ -15,15 +15,14 @@ from server.backends.alignment import Aligner, CannotAlign, IdPair, align_batch
 from server.backends.arrays import Floats
 from server.backends.base import Backend
 from server.backends.context import ContextAttention, ContextBackend, EncodedSource, SentenceContext, States
-from server.backends.load import graph_precision, load_backend
 from server.engine.batches import encoder_batches
 from server.engine.coalescing import SearchCoalescer
+from server.engine.devices import engine_places, load_tested
 from server.engine.engine import Engine
 from server.engine.meter import EngineMeter
 from server.engine.queue_budget import Reservation
 from server.engine.request import EngineStopped, ModelUnavailable, SearchOptions, SentenceRequest, SideTask
 from server.engine.scheduler import RequestQueue
-from server.engine.self_test import run_self_test
 from server.engine.translation_cache import TranslationCache
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
@@ -43,20 +42,31 @@ STOP_SECONDS = 2.0
 class EngineWorker:
     """Takes sentences from any thread, decodes them on its own threads, resolves their futures."""
 
-    def __init__(self, backend: Backend, settings: EngineSettings, metrics: Metrics, model: str) -> None:
-        workers = min(settings.num_workers, settings.slots, backend.device.engines or settings.num_workers)
+    def __init__(
+        self,
+        backend: Backend,
+        settings: EngineSettings,
+        metrics: Metrics,
+        model: str,
+        others: Sequence[Backend] = (),
+    ) -> None:
+        """`others`: the same graphs on other devices, which have engines of their own."""
+        self._backends = (backend, *others)
+        placed = engine_places(self._backends, settings.num_workers)[: settings.slots]
+        workers = len(placed)
         self.queue = RequestQueue(settings.max_waiting, settings.max_waiting_tokens)
         self._metrics, self._model = metrics, model
         self._shortest_source = (*backend.manifest.source_prefix, backend.manifest.special_ids.eos)
         self._settings = settings
         self.context: ContextBackend | None = backend.context
         self._backend = backend
-        self.prepare_scores = backend.prepare_scores
-        """Must be called before sentences with targets are submitted; blocks while graphs are loaded. Raises
-        CannotScore and ArtifactError."""
+        self._local = threading.local()
+        """Of a decoding thread: the backend of its engine."""
         meter = EngineMeter(metrics, model)
         shares = [settings.slots // workers + (index < settings.slots % workers) for index in range(workers)]
-        self._engines = [Engine(backend, self.queue, slots, meter, workers) for slots in shares]
+        self._engines = [
+            Engine(place, self.queue, slots, meter, workers) for place, slots in zip(placed, shares, strict=True)
+        ]
         self._heartbeats = [time.monotonic()] * workers
         self._threads = [
             threading.Thread(target=self._run, args=(index,), name=f"engine-{model}-{index}", daemon=True)
@@ -95,29 +105,18 @@ class EngineWorker:
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
         """Load the artifact's graphs and run the self test. Raises ArtifactError."""
-        backend = load_backend(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
-        test = run_self_test(artifact, backend, settings.backend, graph_precision(settings.backend, settings.precision))
-        if test.same < test.count:
-            logger.warning(
-                "model '%s': %d of its %d examples have other tokens here than where it was exported, with scores that "
-                "are equal up to rounding",
-                artifact.manifest.name,
-                test.count - test.same,
-                test.count,
-            )
-        if settings.slots < backend.device.slots:
-            logger.info(
-                "model '%s' has %d slots on %s, which is idle for a part of each step with fewer than %d (--slots)",
-                artifact.manifest.name,
-                settings.slots,
-                backend.device.description,
-                backend.device.slots,
-            )
-        return cls(backend, settings, metrics, artifact.manifest.name)
+        backends = load_tested(artifact, settings)
+        return cls(backends[0], settings, metrics, artifact.manifest.name, backends[1:])
 
     def replacement(self) -> "EngineWorker":
         """A new worker for the same graphs, with threads, slots and a cache of its own."""
-        return EngineWorker(self._backend, self._settings, self._metrics, self._model)
+        return EngineWorker(self._backend, self._settings, self._metrics, self._model, self._backends[1:])
+
+    def prepare_scores(self) -> None:
+        """Must be called before sentences with targets are submitted; blocks while graphs are loaded. Raises
+        CannotScore and ArtifactError."""
+        for backend in self._backends:
+            backend.prepare_scores()
 
     def start(self) -> None:
         for thread in self._threads:
@@ -152,9 +151,11 @@ class EngineWorker:
         """The states of one sentence as context (see ContextBackend.compute_states), computed between steps, so that
         sentences in flight are not delayed. Raises Overloaded, EngineStopped, and ValueError for a model without
         context."""
-        context = self._require_context()
+        self._require_context()
         cost = len(source_ids) + len(target_ids)
-        return self._submit_side_task(lambda: context.compute_states(source_ids, target_ids, encoded), cost, owner)
+        return self._submit_side_task(
+            lambda: self._require_context().compute_states(source_ids, target_ids, encoded), cost, owner
+        )
 
     def encode_sources(
         self, sources: Iterable[Sequence[int]], owner: Hashable = None
@@ -162,11 +163,14 @@ class EngineWorker:
         """Encode sentences once, for their states and all of their translations (see ContextBackend.encode_sources),
         in batches of similar length. Results are in another order than `sources`: each EncodedSource names its source.
         Computed between steps, and raises, as `compute_states`."""
-        context = self._require_context()
+        self._require_context()
         return [
-            self._submit_side_task(partial(context.encode_sources, batch), sum(map(len, batch)), owner)
+            self._submit_side_task(partial(self._encode_here, batch), sum(map(len, batch)), owner)
             for batch in encoder_batches(sources)
         ]
+
+    def _encode_here(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
+        return self._require_context().encode_sources(sources)
 
     def explain(
         self,
@@ -178,9 +182,11 @@ class EngineWorker:
     ) -> "Future[ContextAttention]":
         """The attention of a sentence to its context, down to words (see ContextBackend.explain). Computed between
         steps, and raises, as `compute_states`."""
-        backend = self._require_context()
+        self._require_context()
         cost = len(source_ids) + len(target_ids)
-        return self._submit_side_task(lambda: backend.explain(source_ids, context, target_ids, encoded), cost, owner)
+        return self._submit_side_task(
+            lambda: self._require_context().explain(source_ids, context, target_ids, encoded), cost, owner
+        )
 
     @property
     def can_align(self) -> bool:
@@ -189,28 +195,40 @@ class EngineWorker:
 
     def prepare_alignments(self) -> None:
         """Must be called before `align`; blocks while a graph is loaded. Raises CannotAlign and ArtifactError."""
-        self._require_aligner().prepare()
+        self._require_aligner()
+        for backend in self._backends:
+            if backend.aligner is not None:
+                backend.aligner.prepare()
 
     def align(self, pairs: Sequence[IdPair], owner: Hashable = None) -> "Future[list[Floats]]":
         """The alignment weights [target piece, source piece] of each pair of source ids with EOS and target ids
         without. All pairs are one batch. Computed between steps, as `compute_states`. Raises Overloaded, EngineStopped
         and CannotAlign."""
-        aligner, manifest = self._require_aligner(), self._backend.manifest
+        self._require_aligner()
+        manifest = self._backend.manifest
         bos, start = manifest.special_ids.bos, manifest.start_length
         longest, cost = manifest.max_target_length + start, sum(len(source) for source, _ in pairs)
-        return self._submit_side_task(lambda: align_batch(aligner, bos, longest, pairs, start), cost, owner)
+        return self._submit_side_task(
+            lambda: align_batch(self._require_aligner(), bos, longest, pairs, start), cost, owner
+        )
+
+    @property
+    def _here(self) -> Backend:
+        """The backend of the thread's engine; on other threads the first."""
+        backend: Backend = getattr(self._local, "backend", self._backend)
+        return backend
 
     def _require_aligner(self) -> Aligner:
-        if self._backend.aligner is None:
+        if self._here.aligner is None:
             raise CannotAlign(
                 f"model '{self._model}' has no graph that aligns words: {EXPORT_AGAIN}, or serve it with --backend onnx"
             )
-        return self._backend.aligner
+        return self._here.aligner
 
     def _require_context(self) -> ContextBackend:
-        if self.context is None:
+        if self._here.context is None:
             raise ValueError(f"model '{self._model}' knows no context")
-        return self.context
+        return self._here.context
 
     def _submit_side_task(self, function: Callable[[], Result], cost: int, owner: Hashable) -> "Future[Result]":
         self._check_accepting()
@@ -314,6 +332,7 @@ class EngineWorker:
 
     def _run(self, index: int) -> None:
         engine = self._engines[index]
+        self._local.backend = engine.backend
         while not self._stopping:
             self._heartbeats[index] = time.monotonic()
             if engine.is_idle:

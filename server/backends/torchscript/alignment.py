@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from server.artifact.signature import ALIGNMENT
-from server.backends.arrays import Flags, Floats, Ints
+from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.torchscript.graph import NamedGraph
 from server.backends.torchscript.place import to_host
 
@@ -25,6 +25,6 @@ class TorchAligner:
     def align(self, source_ids: Ints, source_keep: Flags, target_ids: Ints) -> Floats:
         assert self._graph, "prepare comes first"
         [graph] = self._graph
-        feeds = {"source_ids": source_ids, "source_keep": source_keep, "target_ids": target_ids}
+        feeds: dict[str, Array] = {"source_ids": source_ids, "source_keep": source_keep, "target_ids": target_ids}
         [weights] = to_host([graph({**feeds, **self._encode(feeds)})[ALIGNMENT]])
         return weights

@@ -1,7 +1,7 @@
 """The backend of PyTorch."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 
@@ -21,7 +21,7 @@ from server.backends.torchscript.context import TorchContext
 from server.backends.torchscript.decoder_context import TorchDecoderContext
 from server.backends.torchscript.device import check_precision, find_device
 from server.backends.torchscript.graph import Graph, Loader, NamedGraph
-from server.backends.torchscript.memory import EncodedOnDevice, TorchMemory, stacked, tensors_by_axes
+from server.backends.torchscript.memory import Axes, EncodedOnDevice, TorchMemory, stacked, tensors_by_axes
 from server.backends.torchscript.place import Place
 from server.backends.torchscript.step import DeviceStep, bound_step
 
@@ -32,6 +32,12 @@ class TorchScriptBackend:
     """Backend over TorchScript graphs on the CPU, a CUDA device or Apple's GPU. Rings, source tensors, documents and
     the rows' ancestry stay on the device. The graphs are those of fp32; weights, rings, source tensors and documents
     take the `precision`. A step of fixed shape is recorded on a CUDA device, unless `records` is False."""
+
+    context: ContextBackend | None
+    aligner: Aligner | None
+    _context_step: NamedGraph | None
+    """The step graph with attention to documents, where context is on the decoder's side."""
+    _sources: Mapping[Axes, Sequence[str]]
 
     def __init__(self, artifact: Artifact, precision: str, device: str = "cpu", records: bool = True) -> None:
         """Raises ArtifactError for graphs that cannot be loaded, and for a device or precision that is not there."""
@@ -62,11 +68,8 @@ class TorchScriptBackend:
     ) -> None:
         self.manifest, self.device, self._place = manifest, device, place
         self.shortlist = False
-        self.context: ContextBackend | None = None
-        self.aligner: Aligner | None = None
+        self.context = self.aligner = self._context_step = None
         self._encode, self._step = NamedGraph(*encode, place), NamedGraph(*step, place)
-        self._context_step: NamedGraph | None = None
-        """The step graph with attention to documents, where context is on the decoder's side."""
         self._scoring_steps = list[NamedGraph]()
         """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
         self._loading = threading.Lock()

@@ -99,10 +99,10 @@ class NamedGraph:
 
     @torch.inference_mode()
     def __call__(self, feeds: Mapping[str, Array | Tensor]) -> dict[str, Tensor]:
-        """Run over arrays of the host and tensors of the device, by name; there may be more than the graph reads.
+        """Run over arrays of the host and tensors of any device, by name; there may be more than the graph reads.
         Returns the outputs by name, on the device."""
-        given = [feeds[name] for name in self.signature.input_names]
-        tensors = [each if isinstance(each, Tensor) else self.place.tensor(each) for each in given]
+        given, device = [feeds[name] for name in self.signature.input_names], self.place.device
+        tensors = [each.to(device) if isinstance(each, Tensor) else self.place.tensor(each) for each in given]
         return dict(zip(self.signature.output_names, self.graph(tensors), strict=True))
 
 

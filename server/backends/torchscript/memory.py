@@ -30,7 +30,7 @@ class EncodedOnDevice(Encoded):
 
     def named(self, names: Mapping[Axes, Sequence[str]]) -> dict[str, Tensor]:
         """The tensors by name, [1, ...], without padding; `names`: see `tensors_by_axes`."""
-        tensors = {}
+        tensors = dict[str, Tensor]()
         for axes, stack in self.stacks.items():
             row = stack[:, self.row : self.row + 1]
             for dimension, axis in enumerate(axes, 2):
@@ -114,11 +114,13 @@ class TorchMemory:
             batches.setdefault(id(sentence.stacks), []).append((slot, sentence))
         self._arrived.clear()
         for batch in batches.values():
-            slots, rows = torch.tensor([[slot, sentence.row] for slot, sentence in batch]).to(self.place.device).T
+            slots, rows = torch.tensor([[slot, sentence.row] for slot, sentence in batch]).T
+            slots = slots.to(self.place.device)
             for axes, stack in batch[0][1].stacks.items():
                 target = self.sources[axes]
                 cut = tuple(slice(min(sizes)) for sizes in zip(target.shape[2:], stack.shape[2:], strict=True))
-                target[(slice(None), slots, *cut)] = stack[(slice(None), slice(None), *cut)].index_select(1, rows)
+                chosen = stack[(slice(None), slice(None), *cut)].index_select(1, rows.to(stack.device))
+                target[(slice(None), slots, *cut)] = chosen.to(target.device)  # another one may have encoded them
             for slot, sentence in batch if self._documents else ():
                 self._write_document(slot, sentence)
 

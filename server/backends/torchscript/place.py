@@ -22,7 +22,7 @@ class Place:
         return torch.zeros(tuple(shape), dtype=self._kind(dtype), device=self.device)
 
     def _kind(self, dtype: str) -> torch.dtype:
-        return self.dtype if dtype == "float32" else getattr(torch, dtype)  # type: ignore[no-any-return]
+        return self.dtype if dtype == "float32" else getattr(torch, dtype)
 
     def tensor(self, array: Array) -> Tensor:
         """A copy of an array on the host; on the CPU it may be the array itself, which nobody may write."""

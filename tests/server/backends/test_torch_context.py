@@ -13,12 +13,13 @@ import torch
 from export.context_parity import CONTEXT_TOLERANCE, DOCUMENTS, context_difference
 from model.config import CONTEXT_ATTENTIONS
 from server.artifact.artifact import Artifact
-from server.backends.context import SentenceContext, full_context
+from server.backends.arrays import Array
+from server.backends.context import full_context
 from server.backends.load import load_backend
 from server.backends.memory import document_layout
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.context import SourceOnDevice, TorchContext
-from server.backends.torchscript.memory import TorchMemory
+from server.backends.torchscript.memory import EncodedOnDevice, TorchMemory
 from server.backends.torchscript.place import Place
 from server.engine.request import SearchOptions, SentenceRequest
 from server.scheduling.caller import Service
@@ -82,7 +83,7 @@ def test_batches_that_grow_and_move_give_what_onnx_runtime_gives(
 ) -> None:
     """Documents of several sizes, whose room grows; sentences without one; slots that others had before."""
     artifact, generator = artifact_of("sparse-soft", side), random.Random(5)
-    onnx, ours = load_backend(artifact, "onnx", "fp32"), TorchScriptBackend(artifact, "fp32", device)
+    onnx, ours = (load_backend(artifact, *each) for each in (("onnx", "fp32"), ("torchscript", "fp32", "off", device)))
     assert onnx.context is not None
     states = [onnx.context.compute_states((*range(5, 9 + n), 3), tuple(range(8, 12 + n))) for n in range(5)]
     lengths = [4 + n for n in range(5)]
@@ -148,9 +149,10 @@ def test_slices_of_a_sentence_are_the_sentence(artifact_of: ArtifactOf) -> None:
         assert one.gate == pytest.approx(other.gate, abs=1e-6)
     for mine, theirs in zip(explained.words or (), again.words or (), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
-    stacks = [sentence.encoded.stacks for sentence in (whole, parts)]  # type: ignore[attr-defined]
-    for axes, stack in stacks[0].items():
-        torch.testing.assert_close(stack, stacks[1][axes], atol=1e-5, rtol=0)
+    assert isinstance(whole.encoded, EncodedOnDevice)
+    assert isinstance(parts.encoded, EncodedOnDevice)
+    for axes, stack in whole.encoded.stacks.items():
+        torch.testing.assert_close(stack, parts.encoded.stacks[axes], atol=1e-5, rtol=0)
 
 
 def test_what_is_kept_of_a_sentence_is_counted(artifact_of: ArtifactOf) -> None:
@@ -170,15 +172,20 @@ def test_documents_cross_to_the_device_once(
     backend = TorchScriptBackend(artifact_of("sparse-soft", "decoder"), "fp16", device)
     assert backend.context is not None
     states = backend.context.compute_states((5, 6, 7, 3), (8, 9, 10))
-    context = SentenceContext(full_context([states], [3]).stored, np.array([1]))  # type: ignore[union-attr]
+    context = full_context([states], [3])
     [source] = backend.context.encode_sources([(5, 6, 7, 3)])
     encoded = backend.context.attend(source, context).encoded
     state = backend.new_state(2, 2, 8, document_layout([encoded]))
     memory = state.memory
     assert isinstance(memory, TorchMemory)
     state.admit(1, encoded, 2, 2)
-    step, copies, tensor = backend.bind(state), list[object](), Place.tensor
-    monkeypatch.setattr(Place, "tensor", lambda place, array: copies.append(array) or tensor(place, array))
+    step, copies, copy = backend.bind(state), list[Array](), Place.tensor
+
+    def counted(place: Place, array: Array) -> torch.Tensor:
+        copies.append(array)
+        return copy(place, array)
+
+    monkeypatch.setattr(Place, "tensor", counted)
     for expected in (len(encoded.document), 0, 0):
         copies.clear()
         step()

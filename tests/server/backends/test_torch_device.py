@@ -64,14 +64,14 @@ def test_a_step_is_on_its_device_as_a_whole(name: str, artifact_of: ArtifactOf) 
     loaded = load_graph(artifact.path(files.score), META, torch.float16, owners)
     scoring = loaded, artifact.manifest.signature(files.score)
     backend._scoring_steps.append(NamedGraph(*scoring, place))
-    for scores, graph in ((False, step), (True, scoring)):
+    for scores, (graph, signature) in ((False, step), (True, scoring)):
         state = backend.new_state(4, 2, 9, scores=scores)
         assert isinstance(state.memory, TorchMemory)
         for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
             state.admit(slot, sentence, 2, 2)
         with torch.inference_mode():
             state.memory.settle()
-            DeviceStep(*graph, state, state.memory).compute()
+            DeviceStep(graph, signature, state, state.memory).compute()
 
 
 @pytest.mark.parametrize("device", DEVICES)
