@@ -162,4 +162,5 @@ def _corrected(sentence: Sentence, correction: Correction, translator: Translato
         is_stale=False,
         version=sentence.version + 1,
         context_used=(),
+        flags=(),
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Part, Sentence
 from server.text.protect.masks import Masked
-from server.text.protect.restoring import restore
+from server.text.protect.restoring import Restored, restore
 from server.text.split.clauses import as_clause
 from server.text.split.plan import TextPlan, plan_sentence, plan_text
 from server.translation.translator import Translator
@@ -56,29 +56,40 @@ def spans_of(plan: TextPlan) -> Iterator[tuple[int, int]]:
 def joined(
     sentence: Sentence, targets: Sequence[str], translator: Translator, masks: Sequence[Masked] | None = None
 ) -> str:
+    """The text of `restored_sentence`."""
+    return restored_sentence(sentence, targets, translator, masks).text
+
+
+def restored_sentence(
+    sentence: Sentence, targets: Sequence[str], translator: Translator, masks: Sequence[Masked] | None = None
+) -> Restored:
     """Join the translations of a sentence's parts. Protected pieces, and the text between parts, are the source's.
     `masks` is how the parts were masked, if terms were masked in them as well."""
     spans = _spans(sentence, translator)
     if spans is None:
-        return " ".join(targets) if targets else sentence.source
+        return Restored(" ".join(targets) if targets else sentence.source)
     texts: list[str] = []
+    is_moved = False
     previous_end = 0
     for number, ((start, end), target) in enumerate(zip(spans, targets, strict=True)):
         masked = masks[number] if masks else plan_sentence(sentence.source[start:end], translator.source_pieces).masked
         part = sentence.source[start:end]
-        texts += (sentence.source[previous_end:start], restored_part(part, masked, target, translator, len(spans) > 1))
+        restored = restored_part(part, masked, target, translator, len(spans) > 1)
+        is_moved |= restored.is_moved
+        texts += (sentence.source[previous_end:start], restored.text)
         previous_end = end
-    return "".join(texts) + sentence.source[previous_end:]
+    return Restored("".join(texts) + sentence.source[previous_end:], is_moved)
 
 
-def restored_part(source: str, masked: Masked, target: str, translator: Translator, is_part: bool) -> str:
+def restored_part(source: str, masked: Masked, target: str, translator: Translator, is_part: bool) -> Restored:
     """What the model wrote for a sentence, or for a part of one, with protected pieces as in the source."""
-    text = restore(masked, target).text
+    restored = restore(masked, target)
     if not is_part or masked.is_capitals:
-        return text
+        return restored
     num_pieces = translator.target_pieces.num_pieces
     kept = tuple(span.text for span in masked.spans)
-    return as_clause(source, text, lambda word, other: num_pieces(word) <= num_pieces(other), kept)
+    clause = as_clause(source, restored.text, lambda word, other: num_pieces(word) <= num_pieces(other), kept)
+    return replace(restored, text=clause)
 
 
 def _spans(sentence: Sentence, translator: Translator) -> list[tuple[int, int]] | None:

@@ -13,13 +13,14 @@ from functools import partial
 from typing import cast
 
 from server.documents.attention_weights import attention_weights, largest, weights_by_sentence
-from server.documents.cutting import joined
+from server.documents.cutting import joined, restored_sentence
 from server.documents.sentence_states import DocumentStates
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload, offload_above
 from server.stores.records import Document, Mode, Sentence
 from server.telemetry import tracing
+from server.telemetry.labels import FLAGS
 from server.text.checks.flags import find_flags
 from server.text.protect.masks import Masked
 from server.text.protect.terms import Terms
@@ -46,6 +47,8 @@ class DocumentTask:
     options: RequestedOptions
     terms: Terms | None = None
     counts_flags: bool = True
+    finds_missing: bool = True
+    """Translations that lack a part of their source are found; False where the caller finds them."""
 
     @classmethod
     def of(cls, document: Document, translator: Translator) -> "DocumentTask":
@@ -93,6 +96,8 @@ async def translate_sentences(
         results = await _with_attention(translator, requests, results)
     with tracing.stage("detokenize"):
         done = await offload(_finish, translator, sentences, results, masks, states)
+    if task.finds_missing:
+        done = await with_missing(translator, done, deadline)
     if task.counts_flags:
         translator.count_flags(await offload_above(num_chars, _num_flags, done))
     return done
@@ -103,8 +108,29 @@ def _num_flags(sentences: Sequence[Sentence]) -> Counter[str]:
     flags = Counter[str]()
     for sentence in sentences:
         checkpoint()
-        flags.update(find_flags((sentence.origin or sentence).source, sentence.translation or ""))
+        flags.update(flags_of(sentence))
     return flags
+
+
+def flags_of(sentence: Sentence, languages: tuple[str, str] = ("", "")) -> list[str]:
+    """What looks wrong in a translation of the model, in the order of FLAGS; of two models, from the first one's
+    source. `languages`: the codes of source and target, "" for unknown ones."""
+    if sentence.translation is None or sentence.is_edited:
+        return []
+    origin = sentence.origin or sentence
+    seen = {*sentence.flags, *origin.flags, *(["truncated"] if sentence.finish_reason == "length" else [])}
+    return [*find_flags(origin.source, sentence.translation, languages), *sorted(seen, key=FLAGS.index)]
+
+
+async def with_missing(translator: Translator, sentences: Sequence[Sentence], deadline: float | None) -> list[Sentence]:
+    """The translated sentences, those that lack a part of their source with the flag for it."""
+    parts = [(number, part) for number, sentence in enumerate(sentences) for part in sentence.parts]
+    pairs = [(part.source_ids, part.target_ids or ()) for _, part in parts]
+    lacking = {parts[at][0] for at in await translator.find_incomplete(pairs, deadline)}
+    return [
+        dataclasses.replace(sentence, flags=(*sentence.flags, "truncated")) if number in lacking else sentence
+        for number, sentence in enumerate(sentences)
+    ]
 
 
 def _requests(
@@ -231,6 +257,7 @@ def _translated(
     checkpoint()
     best = [result.hypotheses[0] for result in results]
     targets = translator.target_pieces.decode(hypothesis.ids for hypothesis in best)
+    restored = restored_sentence(sentence, targets, translator, masks)
     is_cut_off = any(hypothesis.finish_reason == "length" for hypothesis in best)
     return dataclasses.replace(
         sentence,
@@ -238,13 +265,14 @@ def _translated(
             dataclasses.replace(part, target_ids=hypothesis.ids)
             for part, hypothesis in zip(sentence.parts, best, strict=True)
         ),
-        translation=joined(sentence, targets, translator, masks),
+        translation=restored.text,
         score=sum(hypothesis.score for hypothesis in best),
         finish_reason="length" if is_cut_off else "eos",
         is_edited=False,
         is_stale=False,
         version=sentence.version + sentence.is_stale,
         context_used=_context_used(results, states),
+        flags=("moved",) if restored.is_moved else (),
     )
 
 

@@ -91,7 +91,7 @@ def as_shown(document: Document, sentences: Sequence[Sentence]) -> list[Sentence
 def _as_shown(sentence: Sentence, is_second: bool) -> Sentence:
     first = sentence.origin
     if not is_second or first is None:
-        return replace(sentence, translation=None, finish_reason=None, score=None, context_used=())
+        return replace(sentence, translation=None, finish_reason=None, score=None, context_used=(), flags=())
     reason = sentence.finish_reason and finish_reason_of([first.finish_reason, sentence.finish_reason])
     return replace(sentence, source=first.source, finish_reason=reason)
 

@@ -24,6 +24,7 @@ from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
 from server.stores.records import Mode, Sentence
 from server.text.checks.flags import find_flags
+from server.text.protect.restoring import Restored
 from server.text.protect.terms import Terms
 from server.text.split.sentences import split_text
 from server.translation.remembered import MemoryUse
@@ -162,6 +163,8 @@ class _FileTranslation:
     """Numbers of the sentences whose translations lack a part, in any stage."""
     cut: set[int] = field(default_factory=set)
     """Numbers of the sentences that were translated in parts."""
+    moved: set[int] = field(default_factory=set)
+    """Numbers of the sentences in which the model lost something protected, in any stage."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -175,9 +178,8 @@ class _FileTranslation:
             if number in self.remembered:
                 flags.append(())
                 continue
-            lacking = [
-                flag for flag, numbers in (("cut", self.cut), ("truncated", self.truncated)) if number in numbers
-            ]
+            seen = {"cut": self.cut, "truncated": self.truncated, "moved": self.moved}
+            lacking = [flag for flag, numbers in seen.items() if number in numbers]
             flags.append((*find_flags(sentence.source, translation, self.languages), *lacking))
         return flags
 
@@ -224,7 +226,9 @@ class _FileTranslation:
                 readable[number] = replace(sentence, translation="")
         if model.reach is not None:  # the states of a few sentences serve the next batch, and no other file
             reader = StateReader(StateCache(STATES_BYTES))
-        task = DocumentTask("file-" + secrets.token_hex(16), self.mode, self.options, terms, counts_flags=False)
+        task = DocumentTask(
+            "file-" + secrets.token_hex(16), self.mode, self.options, terms, counts_flags=False, finds_missing=False
+        )
 
         is_first = stage not in self.begun
         self.begun.add(stage)
@@ -240,12 +244,15 @@ class _FileTranslation:
         done, lacking = await with_all_clauses(
             model, self.options, [translated[number] for number in numbers], splits=terms is None
         )
-        self.truncated.difference_update(numbers if stage == 0 else ())
+        for seen in (self.truncated, self.moved):
+            seen.difference_update(numbers if stage == 0 else ())
         self.truncated.update(numbers[at] for at in lacking)
         self.cut.update(number for number, sentence in zip(numbers, done, strict=True) if len(sentence.parts) > 1)
+        placed = [Restored(sentence.translation or "", "moved" in sentence.flags) for sentence in done]
         if strips_tags:
-            return await with_tags(model, [sentences[number] for number in numbers], done, terms)
-        return [sentence.translation or "" for sentence in done]
+            placed = await with_tags(model, [sentences[number] for number in numbers], done, terms)
+        self.moved.update(number for number, each in zip(numbers, placed, strict=True) if each.is_moved)
+        return [each.text for each in placed]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from server.files.formats.base import (
 )
 from server.files.formats.registry import FORMATS, Format, open_file, suffix_of
 from server.text.base.placeholders import TooManyPlaceholders
-from server.text.markup.markup import MalformedMarkup
+from server.text.markup.tokens import MalformedMarkup
 
 ERRORS = {kind.__name__: kind for kind in (UnsupportedFile, DamagedFile, FileTooLarge, NoText, FileError)}
 """Errors of parsers by name."""

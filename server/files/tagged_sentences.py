@@ -16,6 +16,7 @@ from server.stores.records import Sentence
 from server.text.base.words import Place
 from server.text.markup.tags import Pair, place_tags, strip_tags
 from server.text.protect.emphasis import raise_emphasis
+from server.text.protect.restoring import Restored
 from server.text.protect.terms import Terms
 from server.text.split.plan import plan_sentence
 from server.translation.alignment import AlignmentItem, align
@@ -37,9 +38,9 @@ def without_tags(sentences: Sequence[Sentence], translator: Translator) -> list[
 
 async def with_tags(
     translator: Translator, sentences: Sequence[Sentence], done: Sequence[Sentence], terms: Terms | None = None
-) -> list[str]:
-    """The translations of `sentences` with their tags; `done` are these sentences `without_tags`, translated as `terms`
-    say. A sentence that has nothing to translate stays as it is. Raises EngineStopped."""
+) -> list[Restored]:
+    """The translations of `sentences` with their tags and capitals; `done` are these sentences `without_tags`,
+    translated as `terms` say. A sentence that has nothing to translate stays as it is. Raises EngineStopped."""
     sides = list(zip(sentences, done, strict=True))
     parts = await offload(lambda: [list(_parts(translator, *side, terms)) for side in sides])
     pairs = iter(await _aligned(translator, [part.item for of_sentence in parts for part in of_sentence]))
@@ -48,20 +49,21 @@ async def with_tags(
 
 def _placed(
     sides: Sequence[tuple[Sentence, Sentence]], parts: "Sequence[Sequence[_Part]]", pairs: Iterator[tuple[Pair, ...]]
-) -> list[str]:
+) -> list[Restored]:
     """The translations with their tags, in order; `pairs` are the pairs of every part."""
-    translations: list[str] = []
+    translations: list[Restored] = []
     for (original, translated), of_sentence in zip(sides, parts, strict=True):
         checkpoint()
         text, tags = strip_tags(original.source)
         aligned = [_moved(part, pair) for part in of_sentence for pair in next(pairs)]
-        target = translated.translation or ""
+        target, is_moved = translated.translation or "", "moved" in translated.flags
         emphasized = [place for part in of_sentence for place in part.emphasized]
         if emphasized:
-            target, aligned, _ = raise_emphasis(text, emphasized, target, aligned)
+            target, aligned, is_whole = raise_emphasis(text, emphasized, target, aligned)
+            is_moved |= not is_whole
         if tags:
             target = place_tags(tags, text, target, aligned) if of_sentence else original.source
-        translations.append(target)
+        translations.append(Restored(target, is_moved))
     return translations
 
 
@@ -107,7 +109,7 @@ def _has_emphasis(text: str, translator: Translator) -> bool:
 def _item(translator: Translator, text: str, ids: tuple[int, ...], terms: Terms | None, is_part: bool) -> AlignmentItem:
     planned = plan_sentence(text, translator.source_pieces, terms=terms, lowers_emphasis=True)
     [target] = translator.target_pieces.decode([ids])
-    return AlignmentItem(text, planned, ids, restored_part(text, planned.masked, target, translator, is_part))
+    return AlignmentItem(text, planned, ids, restored_part(text, planned.masked, target, translator, is_part).text)
 
 
 def _moved(part: _Part, pair: Pair) -> Pair:

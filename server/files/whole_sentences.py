@@ -4,7 +4,7 @@ clauses, as texts are (`server.translation.resplitting`)."""
 import dataclasses
 from collections.abc import Sequence
 
-from server.documents.cutting import joined
+from server.documents.cutting import restored_sentence
 from server.engine.request import SentenceRequest, SentenceResult
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload
@@ -77,4 +77,6 @@ def _joined(
         finish_reason="length" if any(hypothesis.finish_reason == "length" for hypothesis in best) else "eos",
     )
     targets = translator.target_pieces.decode(hypothesis.ids for hypothesis in best)
-    return dataclasses.replace(in_clauses, translation=joined(in_clauses, targets, translator))
+    restored = restored_sentence(in_clauses, targets, translator)
+    flags = ("moved",) if restored.is_moved else ()
+    return dataclasses.replace(in_clauses, translation=restored.text, flags=flags)

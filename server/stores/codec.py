@@ -36,6 +36,7 @@ def _sentence(kept: dict[str, Any]) -> Sentence:
     values = _known(kept, SENTENCE_FIELDS)
     values["parts"] = tuple(_part(part) for part in values["parts"])
     values["context_used"] = tuple((index, weight) for index, weight in values.get("context_used", ()))
+    values["flags"] = tuple(values.get("flags", ()))
     if values.get("origin") is not None:
         values["origin"] = _sentence(values["origin"])
     return Sentence(**values)

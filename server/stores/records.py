@@ -45,6 +45,9 @@ class Sentence:
     version: int = 1
     context_used: tuple[tuple[int, float], ...] = ()
     """(sentence index, attention weight) of the sentences with the largest weights, largest first."""
+    flags: tuple[str, ...] = ()
+    """Flags of the translation that do not follow from its words alone: "truncated" where it lacks a part of its
+    source, "moved"."""
     origin: "Sentence | None" = None
     """The sentence of the first stage, where two models translate: its translation is the source of this sentence."""
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from server.runtime.offload import offload_above
-from server.text.markup.markup import Kind, Markup, read_markup
+from server.text.markup.markup import Markup, read_markup
+from server.text.markup.tokens import Kind
 from server.translation.assembly import TextHypothesis, TextTranslation, TranslationOutcome
 from server.translation.planning import TextRequest
 

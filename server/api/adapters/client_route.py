@@ -24,7 +24,7 @@ from server.api.requests.errors import (
     printable,
 )
 from server.api.requests.limits import check_sizes
-from server.text.markup.markup import Kind
+from server.text.markup.tokens import Kind
 
 AUTO = ("", "auto", "detect")
 """Sources that are to be detected, in lower case."""

@@ -10,7 +10,7 @@ from server.api.admission.text_languages import TextLanguages
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.requests.limits import requested_options
 from server.api.serving.routing import TwoModels
-from server.text.markup.markup import Kind
+from server.text.markup.tokens import Kind
 from server.text.protect.terms import Terms
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator

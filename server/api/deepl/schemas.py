@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from server.api.requests.fields import check_optional_text, check_text
 from server.api.requests.limits import FORMALITY, AskedFormality
-from server.text.markup.markup import Kind
+from server.text.markup.tokens import Kind
 
 THRESHOLD = (
     "The least likeness of segments that are used, in percent; without it, only equal ones. A similar one is used only "

@@ -43,7 +43,7 @@ from server.keys.key import owner_of
 from server.runtime.offload import offload_above
 from server.settings import Settings
 from server.text.base.language_tags import base_language
-from server.text.markup.markup import Kind
+from server.text.markup.tokens import Kind
 from server.translation.assembly import TextTranslation
 from server.translation_memory.entries import RefusedPair, checked
 

@@ -11,11 +11,11 @@ from server.api.requests.fields import Timeout, check_optional_text, check_text
 from server.api.requests.limits import FORMALITY, AskedFormality
 from server.documents.attention_weights import Explanation, SentenceWeights
 from server.documents.feeds import Snapshot
+from server.documents.translate import flags_of
 from server.documents.two_stage import num_pending
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import DocumentState, FinishReason
-from server.text.checks.flags import find_flags
 
 OneOrMany = Annotated[str | list[str], BeforeValidator(check_text)]
 
@@ -122,8 +122,8 @@ class DocumentSentence(BaseModel):
     finish_reason: FinishReason | None = Field(default=None, description='"length": cut off at max_length.')
     flags: list[str] | None = Field(
         default=None,
-        description="Only where the model's translation looks wrong: loop, numbers_changed, untranslated, empty, or "
-        "truncated where it was cut off.",
+        description="Only where the model's translation looks wrong: loop, numbers_changed, untranslated, empty, "
+        "truncated where it was cut off or lacks a part of the source, or moved, as in /v1/translate.",
     )
     context_used: list[ContextUsed] | None = Field(
         default=None,
@@ -150,14 +150,6 @@ class DocumentSentence(BaseModel):
         if explain:
             answer.context_used = [ContextUsed(index=index, weight=weight) for index, weight in sentence.context_used]
         return answer
-
-
-def flags_of(sentence: Sentence, languages: tuple[str, str]) -> list[str]:
-    """What looks wrong in a translation of the model; of two models, from the first one's source."""
-    if sentence.translation is None or sentence.is_edited:
-        return []
-    flags = find_flags((sentence.origin or sentence).source, sentence.translation, languages)
-    return [*flags, *(["truncated"] if sentence.finish_reason == "length" else [])]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from server.stores.interface import StoreError, UnknownDocument
 from server.stores.limits import StoreFull, TooLargeToKeep
 from server.stores.translation_memories import MemoriesFull, UnknownEntry, UnknownMemory
 from server.text.base.placeholders import TooManyPlaceholders
-from server.text.markup.markup import MalformedMarkup
+from server.text.markup.tokens import MalformedMarkup
 from server.translation.glossary import TermRefused
 from server.translation.planning import PrefixRefused, TooManySentences
 from server.translation.remembered import TooManyMatches

@@ -4,8 +4,18 @@ import contextlib
 import re
 from collections.abc import Sequence
 
-from server.files.formats.base import Budget, DamagedFile, Encoding, FileOptions, FileTooLarge, OpenedFile, decode
+from server.files.formats.base import (
+    Budget,
+    DamagedFile,
+    Encoding,
+    FileOptions,
+    FileTooLarge,
+    OpenedFile,
+    decode,
+    shown,
+)
 from server.files.formats.charsets import codec_of
+from server.files.formats.front_matter import front_matter
 from server.files.formats.xml_files import DECLARED
 from server.text.markup.markup import read_markup
 
@@ -21,12 +31,22 @@ def open_html(data: bytes, language: str, budget: Budget, options: FileOptions) 
         raise FileTooLarge(
             f"the page has more than {BASE_TAGS + budget.max_characters} tags; split it into smaller files"
         )
-    page = read_markup(text, "html", language=language, source_language=options.source_language)
+    front = front_matter(text)
+    encoding.notes.extend(front.notes)
+    page = read_markup(text[len(front.raw) :], "html", language=language, source_language=options.source_language)
 
     def write(translations: Sequence[str]) -> bytes:
-        return encoding.bom + page.write(translations).encode(encoding.name, errors="xmlcharrefreplace")
+        first = len(front.texts)
+        settings = front.write(translations[:first], options.source_language, language)
+        try:
+            before = settings.encode(encoding.name)
+        except UnicodeEncodeError:
+            encoding.notes.append(f"the front matter is not translated: {shown(encoding.name)} lacks characters of it")
+            before = front.raw.encode(encoding.name)
+        body = page.write(translations[first:]).encode(encoding.name, errors="xmlcharrefreplace")
+        return encoding.bom + before + body
 
-    return OpenedFile(page.texts, write, encoding.notes)
+    return OpenedFile([*front.texts, *page.texts], write, encoding.notes)
 
 
 def _decode(data: bytes) -> tuple[str, Encoding]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from server.files.formats.base import Budget, FileOptions, FileTooLarge, OpenedFile, decode
-from server.files.formats.markdown_blocks import front_in_language, is_directive, kept_lines
+from server.files.formats.front_matter import front_matter
+from server.files.formats.markdown_blocks import is_directive, kept_lines
 from server.files.formats.markdown_labels import Label, labels_of, with_labels
 from server.files.formats.template_lines import KEPT, without_tag_lines
 from server.text.base.placeholders import PlaceholderText
@@ -23,10 +24,6 @@ characters; each takes 0.5 kB of memory."""
 MAX_MISSES = 20
 """Cells that are not found in their row, after which the rest of the row is not searched."""
 _LONGEST_CODE = 2000
-_FRONT_MATTER = re.compile(
-    r"\A(?:---[ \t]*\r?\n(?:.*?\n)?(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n(?:.*?\n)?\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL
-)
-"""YAML, or TOML between lines of "+++"."""
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+")
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
@@ -79,24 +76,29 @@ class _Part(NamedTuple):
 
 def open_markdown(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
     text, encoding = decode(data)
+    front = front_matter(text)
+    encoding.notes.extend(front.notes)
+    for source in front.texts:
+        budget.spend(source)
     parts: list[_Part] = []
     languages = (options.source_language, language)
-    for part in _parts(text, BASE_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN, languages):
+    for part in _parts(text, len(front.raw), BASE_TOKENS + budget.max_characters // CHARACTERS_PER_TOKEN, languages):
         parts.append(part)
         for source in part.content.texts:
             budget.spend(source)
 
     def write(translations: Sequence[str]) -> bytes:
-        front = _FRONT_MATTER.match(text)
-        end, remaining = front.end() if front else 0, iter(translations)
-        written = [front_in_language(text[:end], options.source_language, language)]
+        first = len(front.texts)
+        written = [front.write(translations[:first], options.source_language, language)]
+        end, remaining = len(front.raw), iter(translations[first:])
         for part in parts:
             translated = [next(remaining) for _ in part.content.texts]
             written += (text[end : part.start], part.content.write(translated))
             end = part.end
         return encoding.encode("".join([*written, text[end:]]))
 
-    return OpenedFile([source for part in parts for source in part.content.texts], write, encoding.notes)
+    texts = [*front.texts, *(source for part in parts for source in part.content.texts)]
+    return OpenedFile(texts, write, encoding.notes)
 
 
 class _Tokens(list[Any]):
@@ -129,11 +131,9 @@ def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
     return state.tokens
 
 
-def _parts(text: str, max_tokens: int, languages: tuple[str, str]) -> Iterator[_Part]:
-    """Inline texts and blocks of HTML. A text that is not found at the lines that the parser gives stays
-    untranslated."""
-    front = _FRONT_MATTER.match(text)
-    offset = front.end() if front else 0
+def _parts(text: str, offset: int, max_tokens: int, languages: tuple[str, str]) -> Iterator[_Part]:
+    """Inline texts and blocks of HTML from `offset` on. A text that is not found at the lines that the parser gives
+    stays untranslated."""
     read = text[:offset] + without_tag_lines(text[offset:])
     starts = [offset, *(end.end() for end in _LINE_END.finditer(read, offset)), len(read) + 1]
     cursor, row, misses, kept = offset, offset, 0, kept_lines(_LINE_END.split(text[offset:]))

@@ -32,6 +32,22 @@ def translated(at: int) -> Span:
     return Span(at, at, (), lambda _: "")
 
 
+def with_spans(text: str, spans: Sequence[Span], translations: Sequence[str]) -> str:
+    """The characters with the translations of its `spans`, which are in order. Raises ValueError if there are more or
+    fewer than texts."""
+    parts: list[str] = []
+    end = first = 0
+    for span in spans:
+        own = tuple(translations[first : first + len(span.texts)])
+        first += len(span.texts)
+        if span.is_added or own != span.texts:
+            parts += (text[end : span.start], span.write(own))
+            end = span.end
+    if first != len(translations):
+        raise ValueError(f"{len(translations)} translations of {first} texts")
+    return "".join([*parts, text[end:]])
+
+
 def opened(
     text: str, encode: Callable[[str], bytes], spans: Iterable[Span], budget: Budget, notes: list[str] | None = None
 ) -> OpenedFile:
@@ -45,17 +61,7 @@ def opened(
     kept.sort(key=lambda span: span.start)
 
     def write(translations: Sequence[str]) -> bytes:
-        parts: list[str] = []
-        end = first = 0
-        for span in kept:
-            own = tuple(translations[first : first + len(span.texts)])
-            first += len(span.texts)
-            if span.is_added or own != span.texts:
-                parts += (text[end : span.start], span.write(own))
-                end = span.end
-        if first != len(translations):
-            raise ValueError(f"{len(translations)} translations of {first} texts")
-        return encode("".join([*parts, text[end:]]))
+        return encode(with_spans(text, kept, translations))
 
     num_done = sum(not span.texts and not span.is_added for span in kept)
     texts = [source for span in kept for source in span.texts]

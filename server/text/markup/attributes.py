@@ -5,9 +5,10 @@ Slots replace the values in their tags, so that a tag can move before its values
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from server.text.base.placeholders import PlaceholderText, without_placeholders
 from server.text.base.words import has_letters
@@ -20,12 +21,53 @@ ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 
 _VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
+_PAGE = "srcdoc"
 _LABELLED = frozenset({"optgroup", "option", "track"})
 _BUTTONS = frozenset({"button", "reset", "submit"})
 _DESCRIPTIONS = frozenset({
     "description", "og:description", "og:image:alt", "og:title", "twitter:description", "twitter:image:alt",
     "twitter:title",
 })  # fmt: skip
+
+
+class Document(Protocol):
+    """A piece of markup, such as `server.text.markup.markup.Markup`."""
+
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+    def write(self, translations: Sequence[str], escape: Callable[[str], str] | None = None) -> str: ...
+
+
+class Slotted(Protocol):
+    """What a slot stands for: its `raw` markup and its `texts`."""
+
+    raw: str
+
+    @property
+    def texts(self) -> Sequence[str]: ...
+
+    def render(self, translations: Sequence[str], escape: Callable[[str], str] | None) -> str: ...
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Markup inside of markup: of a picture, or in the value of an attribute with these `quotes`."""
+
+    raw: str
+    document: Document
+    quotes: str = ""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return self.document.texts
+
+    def render(self, translations: Sequence[str], escape: Callable[[str], str] | None) -> str:
+        """The raw markup with `translations`; with unchanged texts as it was."""
+        if list(translations) == list(self.texts):
+            return self.raw
+        written = self.document.write(translations, escape)
+        return self.quotes + _quoted(written, self.quotes) + self.quotes if self.quotes else written
 
 
 @dataclass(frozen=True)
@@ -49,16 +91,21 @@ class Value:
         )
         return placeholder_text
 
-    def render(self, translation: str) -> str:
-        """The raw value with `translation`; an unchanged text keeps its raw value."""
+    @property
+    def texts(self) -> Sequence[str]:
+        return [self.text]
+
+    def render(self, translations: Sequence[str], escape: Callable[[str], str] | None = None) -> str:
+        """The raw value with a translation; an unchanged text keeps its raw value."""
+        [translation] = translations
         if translation == self.text:
             return self.raw
         quote = self.raw[0] if self.raw[0] in "\"'" else '"'
+        return quote + self._placeholder_text.render(translation, lambda text: _quoted(text, quote)) + quote
 
-        def escape(text: str) -> str:
-            return html.escape(text, quote=False).replace(quote, "&quot;" if quote == '"' else "&#39;")
 
-        return quote + self._placeholder_text.render(translation, escape) + quote
+def _quoted(text: str, quote: str) -> str:
+    return html.escape(text, quote=False).replace(quote, "&quot;" if quote == '"' else "&#39;")
 
 
 def unescaped(raw: str) -> str:
@@ -71,8 +118,15 @@ def has_slots(document: str) -> bool:
     return _SLOT in document
 
 
-def extract_values(tag: str, name: str, values: list[Value]) -> str:
-    """An opening tag `name` with slots in place of visible values, which are appended to `values`."""
+def slot(values: list[Slotted], slotted: Slotted) -> str:
+    """A slot for this; it is appended to `values`."""
+    values.append(slotted)
+    return f"{_SLOT}{len(values) - 1}{_SLOT}"
+
+
+def extract_values(tag: str, name: str, values: list[Slotted], read: Callable[[str], Document] | None = None) -> str:
+    """An opening tag `name` with slots in place of visible values, which are appended to `values`. `read` reads pages
+    that are values."""
     matches = list(ATTRIBUTE.finditer(tag))
     if not matches:
         return tag
@@ -80,18 +134,39 @@ def extract_values(tag: str, name: str, values: list[Value]) -> str:
     parts: list[str] = []
     end = 0
     for match in matches:
-        value = Value(match["value"])
-        if _is_visible(match[1].lower(), name, attributes) and has_letters(value.text):
+        slotted = _slotted(match, name, attributes, read)
+        if slotted is not None:
             start, stop = match.span("value")
-            parts += (tag[end:start], f"{_SLOT}{len(values)}{_SLOT}")
-            values.append(value)
+            parts += (tag[end:start], slot(values, slotted))
             end = stop
     return "".join([*parts, tag[end:]])
 
 
-def fill_slots(document: str, values: Sequence[Value], translations: Sequence[str]) -> str:
+def _slotted(
+    match: re.Match[str], tag: str, attributes: dict[str, str], read: Callable[[str], Document] | None
+) -> Slotted | None:
+    """What is translated of an attribute, if anything is."""
+    attribute, raw = match[1].lower(), match["value"]
+    if _is_visible(attribute, tag, attributes):
+        value = Value(raw)
+        return value if has_letters(value.text) else None
+    if read is not None and attribute == _PAGE and tag == "iframe":
+        page = Inner(raw, read(unescape(unquoted(raw))), raw[0] if raw[0] in "\"'" else '"')
+        return page if page.texts else None
+    return None
+
+
+def fill_slots(
+    document: str, values: Sequence[Slotted], translations: Sequence[str], escape: Callable[[str], str] | None = None
+) -> str:
     """The document with the translations of its values in place of their slots."""
-    rendered = [value.render(translation) for value, translation in zip(values, translations, strict=True)]
+    rendered: list[str] = []
+    end = 0
+    for value in values:
+        start, end = end, end + len(value.texts)
+        rendered.append(value.render(translations[start:end], escape))
+    if end != len(translations):
+        raise ValueError(f"{len(translations)} translations for {end} texts")
     return _SLOTS.sub(lambda slot: rendered[int(slot[1])], document) if values else document
 
 

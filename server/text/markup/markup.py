@@ -10,17 +10,15 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
-from server.text.markup.attributes import Value, extract_values, fill_slots, has_slots, unescaped
+from server.text.markup.attributes import Inner, Slotted, extract_values, fill_slots, has_slots, slot, unescaped
 from server.text.markup.languages import PageLanguage, declared_language, primary
-from server.text.spans.table import add_templates, template_spans
+from server.text.markup.tokens import Kind, Token, element_end, find_inline_in_xml, is_opening, tokens_of
+from server.text.spans.table import add_templates
 from server.text.spans.templates import shows_value
-
-Kind = Literal["html", "xml"]
 
 INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
@@ -29,32 +27,19 @@ INLINE = frozenset({
 })  # fmt: skip
 """HTML elements inside a sentence; every other tag ends a sentence."""
 UNTRANSLATED = frozenset({
-    "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "template", "textarea", "var",
+    "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "textarea", "var",
 })  # fmt: skip
-"""HTML elements whose content stays as it is."""
-_VOID = frozenset({
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
-})  # fmt: skip
-_RAW_TEXT = frozenset({"script", "style", "textarea"})
-
-_TOKEN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<![A-Za-z][^>]*+(?:>|\Z)"
-    r"|<(?P<close>/?)(?P<name>[A-Za-z_][^\s/><\"']*+)"
-    r"(?P<rest>(?:[^><\"']++|\"[^\"]{0,20000}+\"|'[^']{0,20000}+'){0,500}+)>",
-    re.DOTALL,
-)
+"""HTML elements whose content stays as it is; of "svg", what is no text of its picture."""
+_TEXTS_OF_PICTURES = frozenset({"text", "title", "desc"})
+_INLINE_IN_PICTURES = frozenset({"a", "tspan", "textpath"})
+_PAGE_IN_PICTURE = "foreignobject"
+_DEEPEST = 3
+"""Pages inside each other that are read, the outer one included."""
 _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
 )
-_MARKUP = re.compile("</|<!|-->")
-_DOCUMENT = -1
-"""Index of the element around all other elements."""
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
 _XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
-
-
-class MalformedMarkup(ValueError):
-    """XML that is not well-formed; the message has the place."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +64,13 @@ class Markup:
 
     parts: Sequence[str | Block]
     kind: Kind = "html"
-    values: Sequence[Value] = ()
+    values: Sequence[Slotted] = ()
 
     @property
     def texts(self) -> list[str]:
         """The texts to translate: blocks with placeholders, then values of attributes."""
         blocks = [part.placeholder_text.text for part in self.parts if isinstance(part, Block)]
-        return blocks + [value.text for value in self.values]
+        return [*blocks, *(text for value in self.values for text in value.texts)]
 
     def write(self, translations: Sequence[str], escape: Callable[[str], str] | None = None) -> str:
         """The document with `translations` of `texts`, which `escape` writes between tags. Raises ValueError if their
@@ -97,17 +82,7 @@ class Markup:
         document = "".join(
             part if isinstance(part, str) else part.render(next(remaining), escape) for part in self.parts
         )
-        return fill_slots(document, self.values, list(remaining))
-
-
-@dataclass(frozen=True)
-class _Token:
-    """Text (`name` is None) or a piece of markup; `name` is "" for comments and the like."""
-
-    raw: str
-    name: str | None = None
-    is_close: bool = False
-    is_empty: bool = False
+        return fill_slots(document, self.values, list(remaining), escape)
 
 
 @dataclass
@@ -118,7 +93,7 @@ class _Reader:
     parts: list[str | Block] = field(default_factory=list)
     placeholder_text: PlaceholderText = field(default_factory=PlaceholderText)
     raw: list[str] = field(default_factory=list)
-    values: list[Value] = field(default_factory=list)
+    values: list[Slotted] = field(default_factory=list)
 
     def text(self, raw: str) -> None:
         self.raw.append(raw)
@@ -131,7 +106,7 @@ class _Reader:
         for part, is_entity in _xml_texts(raw):
             self.placeholder_text.add_standalone(part) if is_entity else self.placeholder_text.add_text(part)
 
-    def inline(self, token: _Token) -> None:
+    def inline(self, token: Token) -> None:
         self.raw.append(token.raw)
         if token.name == "wbr" and self.placeholder_text.parts and self.placeholder_text.parts[-1][-1:].isalnum():
             return  # no word is read with it
@@ -180,12 +155,24 @@ def read_markup(
     `language` takes the place of the page's own, `source_language` or that of its root.
     Raises MalformedMarkup for XML that is not well-formed, and
     TooManyPlaceholders."""
-    tokens = list(_tokens(text, kind))
+    return _read(text, kind, frozenset(ignored), language, source_language, 1)
+
+
+def _read(
+    text: str, kind: Kind, ignored: frozenset[str], language: str | None, source_language: str, depth: int
+) -> Markup:
+    """`depth`: pages inside each other, this one included."""
+    tokens = list(tokens_of(text, kind))
     translates_values = kind == "html" and not has_slots(text)
-    inline = _find_inline_in_xml(tokens) if kind == "xml" else None
-    untranslated = frozenset(ignored) | (UNTRANSLATED if kind == "html" else frozenset())
+    inline = find_inline_in_xml(tokens) if kind == "xml" else None
+    untranslated = ignored | (UNTRANSLATED if kind == "html" else frozenset())
     page_language = PageLanguage(primary(source_language) or _language_of(tokens), language) if language else None
     reader = _Reader(kind)
+
+    def read_inner(inner: str) -> Markup:
+        return _read(inner, kind, ignored, language, source_language, depth + 1)
+
+    reads_pages = translates_values and depth < _DEEPEST
     index = 0
     while index < len(tokens):
         checkpoint()
@@ -194,14 +181,18 @@ def read_markup(
         if page_language and token.name and not (token.is_close or is_kept or token.name in untranslated):
             token = dataclasses.replace(token, raw=page_language.written(token.raw, token.name))
         if translates_values and token.name and not token.is_close and not is_kept:
-            taken = extract_values(token.raw, token.name, reader.values)
+            taken = extract_values(token.raw, token.name, reader.values, read_inner if reads_pages else None)
             token = token if taken is token.raw else dataclasses.replace(token, raw=taken)
         is_inline = token.name in INLINE or token.name == "" if inline is None else index in inline
         if token.name is None:
             reader.text(token.raw)
-        elif _is_opening(token) and (token.name in untranslated or is_kept):
-            end = _element_end(tokens, index)
-            raw = token.raw + "".join(inner.raw for inner in tokens[index + 1 : end])
+        elif is_opening(token) and (token.name in untranslated or is_kept):
+            end = element_end(tokens, index)
+            raw = "".join(inner.raw for inner in tokens[index + 1 : end])
+            if reads_pages and token.name == "svg" and not is_kept and "svg" not in ignored:
+                picture = Inner(raw, _picture(tokens[index + 1 : end], read_inner))
+                raw = slot(reader.values, picture) if picture.texts else raw
+            raw = token.raw + raw
             reader.standalone(raw) if is_inline else reader.block(raw)
             index = end
             continue
@@ -214,93 +205,39 @@ def read_markup(
     return Markup([part for part in reader.parts if part], kind, reader.values)
 
 
-def _tokens(text: str, kind: Kind) -> Iterator[_Token]:
-    end = 0
-    markup = _without_templates(text)
-    while match := _TOKEN.search(markup, end):
-        if match.start() > end:
-            yield _Token(text[end : match.start()])
-        end = match.end()
-        name, raw = match["name"], text[match.start() : end]
-        if name is None:
-            yield _Token(raw, "")
-            continue
-        name = name.lower() if kind == "html" else name
-        is_empty = raw.endswith("/>") or (kind == "html" and name in _VOID)
-        yield _Token(raw, name, bool(match["close"]), is_empty)
-        if kind == "html" and name in _RAW_TEXT and not match["close"] and not is_empty:
-            closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(text, end)
-            stop = closing.start() if closing else len(text)
-            yield _Token(text[end:stop], "")
-            end = stop
-    if end < len(text):
-        yield _Token(text[end:])
-
-
-def _without_templates(text: str) -> str:
-    """A text of the same length without tags of template engines, whose signs are none of the markup."""
-    parts: list[str] = []
-    last = 0
-    for start, end in template_spans(text):
-        template = text[start:end]
-        if template.startswith("<?") or (template[0] != "<" and _MARKUP.search(template)):
-            continue
-        parts += (text[last:start], "x" * (end - start))
-        last = end
-    return "".join([*parts, text[last:]]) if parts else text
-
-
-def _is_opening(token: _Token) -> bool:
-    return bool(token.name) and not token.is_close and not token.is_empty
-
-
-def _element_end(tokens: Sequence[_Token], start: int) -> int:
-    """The index after the closing tag of the element that opens at `start`, or after the last token."""
-    depth = 0
-    for index in range(start, len(tokens)):
+def _picture(tokens: Sequence[Token], read_page: Callable[[str], Markup]) -> Markup:
+    """The content of an SVG picture: its texts and descriptions, and the pages in it."""
+    reader = _Reader("html")
+    index = 0
+    while index < len(tokens):
         token = tokens[index]
-        if token.name == tokens[start].name and not token.is_empty:
-            depth += -1 if token.is_close else 1
-            if depth == 0:
-                return index + 1
-    return len(tokens)
-
-
-def _find_inline_in_xml(tokens: Sequence[_Token]) -> set[int]:
-    """Indexes of the tags inside elements with mixed content, at any depth. Raises MalformedMarkup."""
-    mixed = _find_mixed_in_xml(tokens)
-    inline: set[int] = set()
-    is_inside = [_DOCUMENT in mixed]  # for each open element: whether it is in mixed content or has it
-    for index, token in enumerate(tokens):
-        if token.name is None:
+        reader.block(token.raw)
+        index += 1
+        if not is_opening(token) or token.name not in _TEXTS_OF_PICTURES | {_PAGE_IN_PICTURE}:
             continue
-        if token.is_close and not token.is_empty:
-            is_inside.pop()
-        if is_inside[-1]:
-            inline.add(index)
-        if _is_opening(token):
-            is_inside.append(is_inside[-1] or index in mixed)
-    return inline
+        end = element_end(tokens, index - 1)
+        has_end = end > index and tokens[end - 1].is_close
+        inner = tokens[index : end - has_end]
+        raw = "".join(each.raw for each in inner)
+        index = end - has_end
+        if _NO_TRANSLATE.search(token.raw):
+            reader.block(raw)
+        elif token.name == _PAGE_IN_PICTURE:
+            page = Inner(raw, read_page(raw))
+            reader.block(slot(reader.values, page) if page.texts else raw)
+        else:
+            for each in inner:
+                if each.name is None:
+                    reader.text(each.raw)
+                else:
+                    is_inline = not each.name or each.name in _INLINE_IN_PICTURES
+                    reader.inline(each) if is_inline else reader.block(each.raw)
+            reader.flush()
+    reader.flush()
+    return Markup([part for part in reader.parts if part], "html", reader.values)
 
 
-def _find_mixed_in_xml(tokens: Sequence[_Token]) -> set[int]:
-    """Indexes of the opening tags of elements with mixed content (text of their own). Raises MalformedMarkup."""
-    open_tags = [_DOCUMENT]
-    mixed: set[int] = set()
-    for index, token in enumerate(tokens):
-        if token.name is None:
-            if not token.raw.isspace():
-                mixed.add(open_tags[-1])
-        elif _is_opening(token):
-            open_tags.append(index)
-        elif token.name and not token.is_empty and (len(open_tags) == 1 or tokens[open_tags.pop()].name != token.name):
-            raise MalformedMarkup(f"</{token.name}> closes nothing that is open at this place")
-    if len(open_tags) > 1:
-        raise MalformedMarkup(f"<{tokens[open_tags[-1]].name}> is never closed")
-    return mixed
-
-
-def _language_of(tokens: Sequence[_Token]) -> str:
+def _language_of(tokens: Sequence[Token]) -> str:
     """The primary language of the whole page; "" if it declares none."""
     root = next((token for token in tokens if token.name == "html" and not token.is_close), None)
     return declared_language(root.raw) if root else ""

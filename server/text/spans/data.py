@@ -16,6 +16,18 @@ _FIELD = (
 )
 """A part of a pattern of dates and times (Unicode Technical Standard 35, and .NET's)."""
 
+_CURRENCY = "(?:(?:US|AU|NZ|CA|HK|[AC])?\\$|[\u00a3\u00a5\u20a0-\u20cf])"
+_SCALE = r"(?:k|m|bn|tn|K|M|B|T)"
+_NUMBER = r"\d{1,12}(?:[.,]\d{1,12}){0,5}"
+_DASHES = "\\-\u2010-\u2015\u2212"
+_UNIT = rf"(?:{_SCALE}\b|[ \u00a0\u202f]?(?:[%\u2030]|\u00b0[CF]?|{_CURRENCY}))"
+_AMOUNT = rf"(?:{_CURRENCY}[ \u00a0]?{_NUMBER}(?:{_SCALE}\b)?|{_NUMBER}{_UNIT})"
+"""A number with a currency, a share, a degree, or a letter for its size: "$5m", "10%", "5 \u20ac", "5k"."""
+_RANGE = (
+    rf"{_AMOUNT}[{_DASHES}](?:{_AMOUNT}|{_NUMBER})|{_NUMBER}[{_DASHES}]{_AMOUNT}"
+    rf"|{_AMOUNT}[ \u00a0\u2009\u202f][{_DASHES}][ \u00a0\u2009\u202f]{_AMOUNT}"
+)
+
 DATA = (
     Row(
         "dates and times of ISO 8601",
@@ -134,6 +146,17 @@ DATA = (
         r"={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}",
         ("====", "________", "~~~", "***", "###", "+++", "-----"),
         ("a -- b", "well--known", "2 ** 3"),
+    ),
+    Row(
+        "ranges of amounts",
+        rf"(?<![\w$.,{_DASHES}])(?:{_RANGE})(?![\w%{_DASHES}]|[.,]\d)",
+        rf"\d[^\n]{{0,4}}[{_DASHES}][^\n]{{0,5}}\d",
+        (
+            "$5m\u2013$7m", "5\u20137 \u20ac", "\u00a33bn-4bn", "10%\u201320%", "5\u201320 %", "\u20ac5-\u20ac7", 
+            "US$1.5m \u2013 US$2m",
+            "$50-60", "20\u00b0\u201325\u00b0C", "5k-10k",
+        ),
+        ("5\u20137 days", "10-year", "$5 - it is", "for $5 - 7 were sold", "between 5 and 7%"),
     ),
     Row(
         "raised and lowered signs of Markdown",

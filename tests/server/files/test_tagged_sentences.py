@@ -56,7 +56,8 @@ def test_parts(translator: Translator, text: str) -> None:
         parts = tuple(dataclasses.replace(part, target_ids=ids) for part, ids in zip(read.parts, best, strict=True))
         translation = joined(read, translator.target_pieces.decode(best), translator)
         done = dataclasses.replace(read, parts=parts, translation=translation)
-        [tagged] = await with_tags(translator, sentences, [done])
+        [placed] = await with_tags(translator, sentences, [done])
+        tagged = placed.text
         return tagged, (await translator.translate(TextRequest([text], options, tagged=True))).translations[0].text
 
     tagged, expected = asyncio.run(scenario())

@@ -15,8 +15,9 @@ from server.text.checks.flags import find_flags
 from server.text.checks.language import identify
 from server.text.checks.repetition import is_repetitive, most_copies
 from server.text.markup.attributes import extract_values
-from server.text.markup.markup import Kind, MalformedMarkup, read_markup
+from server.text.markup.markup import read_markup
 from server.text.markup.tags import place_tags, strip_tags
+from server.text.markup.tokens import Kind, MalformedMarkup
 from server.text.protect.capitals import Casing
 from server.text.protect.emphasis import raise_emphasis
 from server.text.protect.masking import find_terms, has_words, mask

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
-from server.text.markup.markup import Kind
+from server.text.markup.tokens import Kind
 from server.text.split.sentences import split_text
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.line_translation import translate_lines

@@ -47,7 +47,7 @@ def read_json(data: bytes) -> JsonFile:
         json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: long ones take quadratic time
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
-    root = _tree(text)
+    root = json_tree(text)
     if not text.startswith("{", root.start):
         raise DamagedFile("the file has no JSON object, with strings by their keys")
     return JsonFile(text, encoding, root)
@@ -58,7 +58,7 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=any(0xD800 <= ord(char) < 0xE000 for char in text))
 
 
-def _tree(text: str) -> Value:
+def json_tree(text: str) -> Value:
     """The values of valid JSON. Raises DamagedFile where they are more than 64 deep."""
     tokens = _TOKEN.finditer(text)
     root = Value(0)

@@ -5,9 +5,9 @@ language. The places of values are those that PyYAML's parser gives; nothing is 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import yaml
 
@@ -27,7 +27,7 @@ _STRING = "tag:yaml.org,2002:str"
 
 def open_yaml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    return opened(text, encoding.encode, _Document(text, language).spans(), budget, encoding.notes)
+    return opened(text, encoding.encode, YamlDocument(text, language).spans(), budget, encoding.notes)
 
 
 class _Mark(Protocol):
@@ -44,6 +44,8 @@ class _Collection:
     in_flow: bool
     is_key: bool
     count: int = 0
+    key: str = ""
+    """The last key."""
 
     def next_is_key(self) -> bool:
         self.count += 1
@@ -51,9 +53,15 @@ class _Collection:
 
 
 @dataclass
-class _Document:
+class YamlDocument:
+    """`language` takes the place of the only key of a document, if that is a language. `chooses`: whether a string, to
+    which some keys lead, is a text."""
+
     text: str
-    language: str
+    language: str = ""
+    chooses: Callable[[Sequence[str], str], bool] = lambda path, text: True
+    root: Literal["", "mapping", "list", "scalar"] = ""
+    """What the last document is, after `spans`."""
     languages: list[yaml.ScalarEvent] = field(default_factory=list)
     """The keys of the outermost mapping that are languages, with mappings as values."""
     num_keys: int = 0
@@ -79,7 +87,9 @@ class _Document:
                 yield from self._language()
             elif isinstance(event, yaml.NodeEvent):
                 is_key = bool(around) and around[-1].next_is_key()
-                if not around and isinstance(event, yaml.ScalarEvent) and event.value:
+                if not around:
+                    self.root = _kind(event)
+                if self.root == "scalar" and isinstance(event, yaml.ScalarEvent) and event.value and self.language:
                     raise DamagedFile("the file has no mapping and no list: it is no YAML, or has no strings")
                 if len(around) == 1 and around[0].is_mapping:
                     self._note_language(key if not is_key else None, event, is_key)
@@ -89,8 +99,15 @@ class _Document:
                     around.append(_Collection(is_mapping, bool(event.flow_style), is_key))
                     if len(around) > _DEEPEST:
                         raise DamagedFile(f"the file has lists or mappings more than {_DEEPEST} deep")
-                elif isinstance(event, yaml.ScalarEvent) and not is_key and _is_text(event, resolver):
+                elif isinstance(event, yaml.ScalarEvent) and is_key:
+                    around[-1].key = event.value
+                elif (
+                    isinstance(event, yaml.ScalarEvent) and _is_text(event, resolver) and self._is_chosen(around, event)
+                ):
                     yield self._value(event, any(collection.in_flow for collection in around))
+
+    def _is_chosen(self, around: Sequence[_Collection], event: yaml.ScalarEvent) -> bool:
+        return self.chooses([each.key for each in around if each.is_mapping], event.value)
 
     def _note_language(self, key: yaml.ScalarEvent | None, event: yaml.NodeEvent, is_key: bool) -> None:
         self.num_keys += is_key
@@ -99,6 +116,8 @@ class _Document:
 
     def _language(self) -> Iterator[Span]:
         """The key of the only language of a document. Raises DamagedFile for several."""
+        if not self.language:
+            return
         if len(self.languages) > 1 and len(self.languages) == self.num_keys:
             names = ", ".join(key.value for key in self.languages[:5])
             raise DamagedFile(f"the file has the strings of several languages ({names}); send those of one language")
@@ -125,6 +144,12 @@ class _Document:
         if event.style == "'":
             return value(start, end, event.value, write_single)
         return value(start, end, event.value, lambda text: write_plain(text, in_flow))
+
+
+def _kind(event: yaml.NodeEvent) -> Literal["mapping", "list", "scalar"]:
+    if isinstance(event, yaml.MappingStartEvent):
+        return "mapping"
+    return "list" if isinstance(event, yaml.SequenceStartEvent) else "scalar"
 
 
 def _index(mark: _Mark | None) -> int:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.markup.attributes import Value, extract_values, fill_slots
+from server.text.markup.attributes import Slotted, extract_values, fill_slots
 from server.text.markup.markup import read_markup
 
 READ = [
@@ -85,6 +85,6 @@ PARTS = st.sampled_from(["<p", " title=", '"', "'", "a", " ", "=", "alt", "&amp;
 
 @given(st.lists(PARTS, max_size=15).map("".join))
 def test_any_tag_comes_back_as_it_was(tag: str) -> None:
-    values: list[Value] = []
+    values: list[Slotted] = []
     taken = extract_values(tag, "p", values)
-    assert fill_slots(taken, values, [value.text for value in values]) == tag
+    assert fill_slots(taken, values, [text for value in values for text in value.texts]) == tag

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.base.placeholders import PlaceholderText, is_placeholder, nested
-from server.text.markup.markup import MalformedMarkup, read_markup
+from server.text.markup.markup import read_markup
+from server.text.markup.tokens import MalformedMarkup
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><title>A page</title><style>p > a { color: red }</style>
