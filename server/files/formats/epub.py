@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, FileTooLarge, OpenedFile
-from server.files.formats.html import BASE_TAGS
+from server.files.formats.html import BASE_TAGS, foreign_note
 from server.files.formats.xml_files import encoding_of, valid_text
 from server.files.formats.xml_labels import Labels
 from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
@@ -26,6 +26,8 @@ _PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
 def open_epub(data: bytes, language: str, budget: Budget) -> OpenedFile:
     book = _Book(Archive(data, "EPUB"), TextsOfFile(budget, language))
     book.read()
+    num_foreign = sum(page.markup.num_foreign for page in book.pages.values())
+    notes = [foreign_note(num_foreign)] if num_foreign else []
 
     def write(translations: Sequence[str]) -> bytes:
         texts = book.file.texts
@@ -33,7 +35,7 @@ def open_epub(data: bytes, language: str, budget: Budget) -> OpenedFile:
         pages = ((name, page.written(texts, translations)) for name, page in book.pages.items())
         return book.archive.with_contents(changed | {name: page for name, page in pages if page is not None})
 
-    return OpenedFile(book.file.texts, write)
+    return OpenedFile(book.file.texts, write, notes)
 
 
 @dataclass(frozen=True)

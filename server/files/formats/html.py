@@ -35,6 +35,9 @@ def open_html(data: bytes, language: str, budget: Budget, options: FileOptions) 
     encoding.notes.extend(front.notes)
     page = read_markup(text[len(front.raw) :], "html", language=language, source_language=options.source_language)
 
+    if page.num_foreign:
+        encoding.notes.append(foreign_note(page.num_foreign))
+
     def write(translations: Sequence[str]) -> bytes:
         first = len(front.texts)
         settings = front.write(translations[:first], options.source_language, language)
@@ -47,6 +50,11 @@ def open_html(data: bytes, language: str, budget: Budget, options: FileOptions) 
         return encoding.bom + before + body
 
     return OpenedFile([*front.texts, *page.texts], write, encoding.notes)
+
+
+def foreign_note(count: int) -> str:
+    elements = "1 element stays: it declares" if count == 1 else f"{count} elements stay: they declare"
+    return f"{elements} another language than the page"
 
 
 def _decode(data: bytes) -> tuple[str, Encoding]:

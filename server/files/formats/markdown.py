@@ -29,7 +29,7 @@ _DEFINITION = re.compile(r"[:~][ \t]+")
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<ticks>`++)"  # code
-    r"|(?P<lone>!\[[^\[\]\n]{0,500}+\]\([^()\n]{0,1000}+\)"  # an image
+    r"|(?P<lone>!\[[^\[\]\n]{0,500}+\]\((?:data:[^()\s]*+|[^()\n]{0,1000}+)\)"  # an image
     r"|\\[!-/:-@\[-`{-~]"  # an escaped character
     r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
     r"|<[A-Za-z!/][^<>]{0,1000}+>"  # HTML, an address

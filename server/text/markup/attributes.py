@@ -22,6 +22,9 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 
 _VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
 _PAGE = "srcdoc"
+_DATA = re.compile(
+    r"""(?:(?<==)|(?<==["'])|(?<=url\()|(?<=url\(["']))data:[\w.+/-]{1,100}(?:;[\w=-]{1,100}){0,4},[\w+/=%.~!*-]{1000,}+"""
+)
 _LABELLED = frozenset({"optgroup", "option", "track"})
 _BUTTONS = frozenset({"button", "reset", "submit"})
 _DESCRIPTIONS = frozenset({
@@ -42,12 +45,27 @@ class Document(Protocol):
 class Slotted(Protocol):
     """What a slot stands for: its `raw` markup and its `texts`."""
 
-    raw: str
+    @property
+    def raw(self) -> str: ...
 
     @property
     def texts(self) -> Sequence[str]: ...
 
     def render(self, translations: Sequence[str], escape: Callable[[str], str] | None) -> str: ...
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is not read at all."""
+
+    raw: str
+
+    @property
+    def texts(self) -> Sequence[str]:
+        return ()
+
+    def render(self, translations: Sequence[str], escape: Callable[[str], str] | None) -> str:
+        return self.raw
 
 
 @dataclass(frozen=True)
@@ -113,6 +131,11 @@ def unescaped(raw: str) -> str:
     return _SPACES.sub(" ", unescape(raw))
 
 
+def without_data(document: str, values: list[Slotted]) -> str:
+    """The document with slots in place of long data in addresses, such as pictures: a tag is read up to a length."""
+    return _DATA.sub(lambda match: slot(values, Kept(match[0])), document)
+
+
 def has_slots(document: str) -> bool:
     """Whether a document has the character that slots are made of; then its attributes are not translated."""
     return _SLOT in document
@@ -147,7 +170,7 @@ def _slotted(
 ) -> Slotted | None:
     """What is translated of an attribute, if anything is."""
     attribute, raw = match[1].lower(), match["value"]
-    if _is_visible(attribute, tag, attributes):
+    if _is_visible(attribute, tag, attributes) and _SLOT not in raw:
         value = Value(raw)
         return value if has_letters(value.text) else None
     if read is not None and attribute == _PAGE and tag == "iframe":
@@ -164,7 +187,10 @@ def fill_slots(
     end = 0
     for value in values:
         start, end = end, end + len(value.texts)
-        rendered.append(value.render(translations[start:end], escape))
+        written = value.render(translations[start:end], escape)
+        if _SLOT in value.raw:  # data in it, which has an earlier slot
+            written = _SLOTS.sub(lambda slot: rendered[int(slot[1])], written)
+        rendered.append(written)
     if end != len(translations):
         raise ValueError(f"{len(translations)} translations for {end} texts")
     return _SLOTS.sub(lambda slot: rendered[int(slot[1])], document) if values else document

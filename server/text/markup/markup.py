@@ -14,9 +14,18 @@ from dataclasses import dataclass, field
 from server.runtime.checkpoints import checkpoint
 from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
-from server.text.markup.attributes import Inner, Slotted, extract_values, fill_slots, has_slots, slot, unescaped
+from server.text.markup.attributes import (
+    Inner,
+    Slotted,
+    extract_values,
+    fill_slots,
+    has_slots,
+    slot,
+    unescaped,
+    without_data,
+)
 from server.text.markup.languages import PageLanguage, declared_language, primary
-from server.text.markup.tokens import Kind, Token, element_end, find_inline_in_xml, is_opening, tokens_of
+from server.text.markup.tokens import Kind, Token, element_end, ends_of, find_inline_in_xml, is_opening, tokens_of
 from server.text.spans.table import add_templates
 from server.text.spans.templates import shows_value
 
@@ -30,13 +39,18 @@ UNTRANSLATED = frozenset({
     "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "textarea", "var",
 })  # fmt: skip
 """HTML elements whose content stays as it is; of "svg", what is no text of its picture."""
+_PAGES = frozenset({"html", "body"})
 _TEXTS_OF_PICTURES = frozenset({"text", "title", "desc"})
 _INLINE_IN_PICTURES = frozenset({"a", "tspan", "textpath"})
 _PAGE_IN_PICTURE = "foreignobject"
+_MARK = re.compile(r"[\[(]?(?:\d{1,3}(?:[,\u2013-]\d{1,3}){0,3}|[*\u2020\u2021\u00a7]{1,3}|[a-z])[\])]?")
+_BEFORE_MARK = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)\]\"'\u2019\u201d\u00bb])\Z")
+_LONGEST_MARK = 8
+"""Tags and texts of the mark of a note."""
 _DEEPEST = 3
 """Pages inside each other that are read, the outer one included."""
 _NO_TRANSLATE = re.compile(
-    r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*["'][^"']*\bnotranslate\b""", re.IGNORECASE
+    r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*(?:["'][^"']*\bnotranslate\b|notranslate\b)""", re.IGNORECASE
 )
 _XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
 _XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
@@ -65,6 +79,8 @@ class Markup:
     parts: Sequence[str | Block]
     kind: Kind = "html"
     values: Sequence[Slotted] = ()
+    num_foreign: int = 0
+    """Elements in other languages than the page's, which stay."""
 
     @property
     def texts(self) -> list[str]:
@@ -162,22 +178,25 @@ def _read(
     text: str, kind: Kind, ignored: frozenset[str], language: str | None, source_language: str, depth: int
 ) -> Markup:
     """`depth`: pages inside each other, this one included."""
-    tokens = list(tokens_of(text, kind))
-    translates_values = kind == "html" and not has_slots(text)
+    values: list[Slotted] = []
+    has_own_slots = not has_slots(text)
+    tokens = list(tokens_of(without_data(text, values) if has_own_slots else text, kind))
+    translates_values = kind == "html" and has_own_slots
     inline = find_inline_in_xml(tokens) if kind == "xml" else None
     untranslated = ignored | (UNTRANSLATED if kind == "html" else frozenset())
     page_language = PageLanguage(primary(source_language) or _language_of(tokens), language) if language else None
-    reader = _Reader(kind)
+    reader = _Reader(kind, values=values)
 
     def read_inner(inner: str) -> Markup:
         return _read(inner, kind, ignored, language, source_language, depth + 1)
 
     reads_pages = translates_values and depth < _DEEPEST
+    foreign = _foreign(tokens) if kind == "html" else {}
     index = 0
     while index < len(tokens):
         checkpoint()
         token = tokens[index]
-        is_kept = bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None
+        is_kept = index in foreign or (bool(token.name) and _NO_TRANSLATE.search(token.raw) is not None)
         if page_language and token.name and not (token.is_close or is_kept or token.name in untranslated):
             token = dataclasses.replace(token, raw=page_language.written(token.raw, token.name))
         if translates_values and token.name and not token.is_close and not is_kept:
@@ -196,13 +215,57 @@ def _read(
             reader.standalone(raw) if is_inline else reader.block(raw)
             index = end
             continue
+        elif end := _mark_end(tokens, index) if token.name == "sup" and is_inline else 0:
+            reader.standalone("".join(inner.raw for inner in tokens[index:end]))
+            index = end
+            continue
         elif is_inline:
             reader.inline(token)
         else:
             reader.block(token.raw)
         index += 1
     reader.flush()
-    return Markup([part for part in reader.parts if part], kind, reader.values)
+    return Markup([part for part in reader.parts if part], kind, reader.values, len(foreign))
+
+
+def _foreign(tokens: Sequence[Token]) -> dict[int, int]:
+    """Where the elements begin and end that declare another language than the page, if these have less than half of
+    its text: else the page declares a wrong one."""
+    own = _language_of(tokens)
+    declared = [at for at, token in enumerate(tokens) if own and _declares_other(token, own)]
+    ends = ends_of(tokens) if declared else {}
+    foreign: dict[int, int] = {}
+    last = 0
+    for at in declared:
+        if at in ends and at >= last:
+            foreign[at] = last = ends[at]
+    sizes = [len(token.raw.strip()) if token.name is None else 0 for token in tokens]
+    inside = sum(sum(sizes[start:end]) for start, end in foreign.items())
+    return foreign if 2 * inside < sum(sizes) else {}
+
+
+def _declares_other(token: Token, own: str) -> bool:
+    if not is_opening(token) or token.name in _PAGES or "lang" not in token.raw.lower():
+        return False
+    return declared_language(token.raw) not in ("", own)
+
+
+def _mark_end(tokens: Sequence[Token], start: int) -> int:
+    """The index after the mark of a note, <sup>1</sup>, that begins at `start` behind a word; 0 for other elements. The
+    2 of "m2" belongs to its word."""
+    before = tokens[start - 1] if start else None
+    raw: list[str] = []
+    is_link = False
+    for index in range(start + 1, min(len(tokens), start + _LONGEST_MARK)):
+        token = tokens[index]
+        if token.name == "sup":
+            content = "".join(raw).strip()
+            is_sure = is_link or content[:1] in ("[", "(")
+            follows = before is not None and before.name is None and _BEFORE_MARK.search(before.raw[-4:]) is not None
+            return index + 1 if token.is_close and _MARK.fullmatch(content) and (is_sure or follows) else 0
+        is_link |= token.name == "a"
+        raw += [token.raw] if token.name is None else []
+    return 0
 
 
 def _picture(tokens: Sequence[Token], read_page: Callable[[str], Markup]) -> Markup:
@@ -220,7 +283,7 @@ def _picture(tokens: Sequence[Token], read_page: Callable[[str], Markup]) -> Mar
         inner = tokens[index : end - has_end]
         raw = "".join(each.raw for each in inner)
         index = end - has_end
-        if _NO_TRANSLATE.search(token.raw):
+        if _NO_TRANSLATE.search(token.raw) or (token.name == _PAGE_IN_PICTURE and has_slots(raw)):
             reader.block(raw)
         elif token.name == _PAGE_IN_PICTURE:
             page = Inner(raw, read_page(raw))

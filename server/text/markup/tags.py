@@ -124,12 +124,12 @@ def _is_in_word(text: str, at: int) -> bool:
 def _inside_word(element: Element, word: Place, source: str, target: str, aligned: Sequence[Place]) -> Place | None:
     """The part of a word of the target that comes from a part of a word: the same letters at the same place, else the
     same letters, else as much of its beginning, end or middle. None if no word comes from the word."""
-    (start, end), inner = word, source[element.start : element.end].casefold()
-    whole, before = source[start:end].casefold(), element.start - start
-    places = aligned or [(at, at + len(whole)) for at in [target.casefold().find(whole)] if at >= 0]
-    if not places or len(target.casefold()) != len(target):
+    (start, end), inner = word, _folded(source[element.start : element.end])
+    whole, before = _folded(source[start:end]), element.start - start
+    places = aligned or [(at, at + len(whole)) for at in [_folded(target).find(whole)] if at >= 0]
+    if not places:
         return None
-    words = [(at, target[at:to].casefold()) for at, to in places]
+    words = [(at, _folded(target[at:to])) for at, to in places]
     until = element.end - start
     for at, text in words:
         if text[:until] == whole[:until]:
@@ -146,6 +146,11 @@ def _inside_word(element: Element, word: Place, source: str, target: str, aligne
         return at + len(text) - length, at + len(text)
     middle = min(before, len(text) - length)
     return at + middle, at + middle + length
+
+
+def _folded(text: str) -> str:
+    """In small letters, of the same length: neither "\u00df" nor "\u0130" becomes two characters."""
+    return "".join(small if len(small := char.lower()) == 1 else char for char in text)
 
 
 def _around_all(element: Element, source: str, target: str) -> Place:

@@ -92,6 +92,21 @@ def element_end(tokens: Sequence[Token], start: int) -> int:
     return len(tokens)
 
 
+def ends_of(tokens: Sequence[Token]) -> dict[int, int]:
+    """`element_end` of all elements that are closed, by the indexes of their opening tags."""
+    ends: dict[int, int] = {}
+    open_tags: dict[str, list[int]] = {}
+    for index, token in enumerate(tokens):
+        if not token.name or token.is_empty:
+            continue
+        same = open_tags.setdefault(token.name, [])
+        if not token.is_close:
+            same.append(index)
+        elif same:
+            ends[same.pop()] = index + 1
+    return ends
+
+
 def find_inline_in_xml(tokens: Sequence[Token]) -> set[int]:
     """Indexes of the tags inside elements with mixed content, at any depth. Raises MalformedMarkup."""
     mixed = _find_mixed_in_xml(tokens)

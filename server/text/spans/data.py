@@ -23,9 +23,11 @@ _DASHES = "\\-\u2010-\u2015\u2212"
 _UNIT = rf"(?:{_SCALE}\b|[ \u00a0\u202f]?(?:[%\u2030]|\u00b0[CF]?|{_CURRENCY}))"
 _AMOUNT = rf"(?:{_CURRENCY}[ \u00a0]?{_NUMBER}(?:{_SCALE}\b)?|{_NUMBER}{_UNIT})"
 """A number with a currency, a share, a degree, or a letter for its size: "$5m", "10%", "5 \u20ac", "5k"."""
+_CLOCK = r"\d{1,2}(?::\d{2}(?:[ap]m\b)?|(?:\.\d{2})?[ap]m\b)"
 _RANGE = (
     rf"{_AMOUNT}[{_DASHES}](?:{_AMOUNT}|{_NUMBER})|{_NUMBER}[{_DASHES}]{_AMOUNT}"
     rf"|{_AMOUNT}[ \u00a0\u2009\u202f][{_DASHES}][ \u00a0\u2009\u202f]{_AMOUNT}"
+    rf"|{_CLOCK}[{_DASHES}]{_CLOCK}|{_NUMBER}[\u2010-\u2015\u2212]{_NUMBER}"
 )
 
 DATA = (
@@ -149,14 +151,15 @@ DATA = (
     ),
     Row(
         "ranges of amounts",
-        rf"(?<![\w$.,{_DASHES}])(?:{_RANGE})(?![\w%{_DASHES}]|[.,]\d)",
+        rf"(?<![\w$.,:/{_DASHES}])(?:{_RANGE})(?![\w%/{_DASHES}]|[.,:]\d)",
         rf"\d[^\n]{{0,4}}[{_DASHES}][^\n]{{0,5}}\d",
         (
             "$5m\u2013$7m", "5\u20137 \u20ac", "\u00a33bn-4bn", "10%\u201320%", "5\u201320 %", "\u20ac5-\u20ac7", 
             "US$1.5m \u2013 US$2m",
-            "$50-60", "20\u00b0\u201325\u00b0C", "5k-10k",
+            "$50-60", "20\u00b0\u201325\u00b0C", "5k-10k", "5\u20137", "1990\u201395", "9am-5pm",
+            "10:30\u201312:00",
         ),
-        ("5\u20137 days", "10-year", "$5 - it is", "for $5 - 7 were sold", "between 5 and 7%"),
+        ("5-7 days", "10-year", "$5 - it is", "for $5 - 7 were sold", "between 5 and 7%"),
     ),
     Row(
         "raised and lowered signs of Markdown",
