@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from server.files.formats.base import Budget, OpenedFile, decode
 from server.files.formats.mail.paragraphs import Flow, Paragraph, read_paragraphs
+from server.files.formats.text_columns import with_columns
 from server.text.base.words import has_letters
 
 _FEWEST_LINES = 3
@@ -32,7 +33,7 @@ def open_text(data: bytes, language: str, budget: Budget) -> OpenedFile:
         for part, is_offered in zip(parts, is_text, strict=True):
             translation = next(remaining) if is_offered else None
             if isinstance(part, str):
-                written.append(part if translation is None else translation)
+                written.append(part if translation is None else with_columns(part, translation))
             else:
                 written.append(part.written(part.text if translation is None else translation, Flow()))
         return encoding.encode("".join(written))
