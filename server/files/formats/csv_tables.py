@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
+from server.files.formats.constants import is_formula
 from server.files.formats.delimiters import delimiter_of
 from server.files.formats.spans import Span, opened
 from server.text.base.words import has_letters
@@ -66,7 +67,7 @@ def open_csv(data: bytes, language: str, budget: Budget, options: FileOptions) -
 
     def spans() -> Iterator[Span]:
         for cell in _cells(whole, delimiter, start):
-            if chosen.has(cell) and has_letters(cell.raw):
+            if chosen.has(cell) and has_letters(cell.raw) and not is_formula(cell.text):
                 write = quoted if _is_quoted(cell.raw) else plain
                 yield Span(cell.start, cell.end, (cell.text,), write)
 

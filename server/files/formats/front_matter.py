@@ -1,5 +1,5 @@
-"""Front matter: the settings of a page before its text, in YAML, TOML or JSON. Of its values, those that readers see
-are texts (`front_matter_keys`); every other byte stays."""
+"""Front matter: the settings of a page before its text, in YAML, TOML, JSON, or lines as MultiMarkdown has them. Of its
+values, those that readers see are texts (`front_matter_keys`); every other byte stays."""
 
 import json
 import re
@@ -18,6 +18,15 @@ _FRONT_MATTER = re.compile(
     r"\A(?:(?P<yaml>---)[ \t]*\r?\n(?P<settings>(?:.*?\n)?)(?:---|\.\.\.)|(?P<toml>\+\+\+)[ \t]*\r?\n(?:.*?\n)?\+\+\+"
     r"|(?P<json>\{)[ \t]*\r?\n.*?\n\})[ \t]*(?:\r?\n|\Z)",
     re.DOTALL,
+)
+_LINES = re.compile(
+    r"\A(?:title|subtitle|authors?|date|summary|description|keywords|tags|template|layout|slug|category|status)"
+    r"[ \t]*:[^\n]*+\n(?:(?:[a-z][\w -]{0,60}:(?=[ \t\r\n])| {4}|\t)[^\n]*+\n)++(?=\r?\n)",
+    re.IGNORECASE,
+)
+"""Lines of keys and values before an empty line (MultiMarkdown, MkDocs)."""
+_LINE = re.compile(
+    r"^([a-z][\w -]{0,60}?)[ \t]*:[ \t]+([^\r\n]*[^\s])[ \t]*\r?\n(?! {4}|\t)", re.IGNORECASE | re.MULTILINE
 )
 _FENCE = 3
 _Chooses = Callable[[Sequence[str], str], bool]
@@ -41,12 +50,16 @@ class FrontMatter:
         return front_in_language(with_spans(self.raw, self.spans, translations), source_language, language)
 
 
-def front_matter(text: str) -> FrontMatter:
-    """That of a file; without text if it has none. Lines between two rules that are no settings are none."""
+def front_matter(text: str, with_lines: bool = False) -> FrontMatter:
+    """That of a file; without text if it has none. `with_lines`: it may also be plain lines of keys and values.
+    Lines between two rules that are no settings are none."""
+    others: list[str] = []
+    if with_lines and (lines := _LINES.match(text)) is not None:
+        found = list(_line_spans(lines[0], others))
+        return FrontMatter(lines[0], found, tuple(_notes(others)))
     match = _FRONT_MATTER.match(text)
     if match is None:
         return FrontMatter()
-    others: list[str] = []
     try:
         spans = list(_spans(match, others))
     except _NoSettings:
@@ -64,6 +77,15 @@ def _notes(others: Sequence[str]) -> Iterator[str]:
     if count := sum(_WORDS.search(other) is not None for other in others):
         values = "one value" if count == 1 else f"{count} values"
         yield f"{values} of the front matter with several words stayed: only titles, descriptions and the like change"
+
+
+def _line_spans(raw: str, others: list[str]) -> Iterator[Span]:
+    for line in _LINE.finditer(raw):
+        key = [line[1].replace(" ", "")]
+        if is_shown(key) and has_letters(line[2]):
+            yield value(*line.span(2), line[2], lambda text: " ".join(text.split()))
+        elif not is_name(key):
+            others.append(line[2])
 
 
 def _spans(match: re.Match[str], others: list[str]) -> Iterator[Span]:

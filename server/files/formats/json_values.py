@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
+from server.files.formats.constants import CONSTANTS
 from server.files.formats.key_paths import KeyPaths, State
 from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
@@ -38,7 +39,7 @@ def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) 
     def spans() -> Iterator[Span]:
         for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text):
             source = str(json.loads(match[0]))
-            if has_letters(source):
+            if has_letters(source) and source not in CONSTANTS:
                 yield value(*match.span(), source, write)
 
     return opened(text, encoding.encode, spans(), budget, encoding.notes)

@@ -25,7 +25,8 @@ MAX_MISSES = 20
 """Cells that are not found in their row, after which the rest of the row is not searched."""
 _LONGEST_CODE = 2000
 _TASK = re.compile(r"\[[ xX]\]\s+")
-_DEFINITION = re.compile(r"[:~][ \t]+")
+_DEFINITION = re.compile(r"[:~][ \t]+|\*\[[^\[\]\n]{1,100}+\]:[ \t]+")
+"""Of a term, and of an abbreviation."""
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
 _INLINE = re.compile(
     r"(?P<ticks>`++)"  # code
@@ -76,7 +77,7 @@ class _Part(NamedTuple):
 
 def open_markdown(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
     text, encoding = decode(data)
-    front = front_matter(text)
+    front = front_matter(text, with_lines=True)
     encoding.notes.extend(front.notes)
     for source in front.texts:
         budget.spend(source)

@@ -11,8 +11,11 @@ MAX_LINES = 100
 """Lines in which a tag, or the brackets of an import or export, are closed; else there is no tag, and the other ends at
 the next empty line."""
 
-_DIRECTIVE = re.compile(r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\[\[[^\[\]]*\]\]$|\${2}$")
-""" ":::note", "!!! note", "{: .class}", "[[toc]]", "$$"."""
+_DIRECTIVE = re.compile(
+    r":{3,}|!{3} |\?{3}\+? |\{:[^{}]*\}$|\[\[[^\[\]]*\]\]$|\${2}$"
+    r"|\[[^\[\]\n^]{1,200}+\]:[ \t]+(?=\S{0,300}[./#])\S++(?:\s+[\"'(]|\s*+\Z)"
+)
+""" ":::note", "!!! note", "{: .class}", "[[toc]]", "$$", and addresses of links in a paragraph."""
 _TAGS = re.compile(
     r"(?:(?:\{\{<(?:[^>]++|>(?!\}\}))*+>\}\}|\{\{%(?:[^%]++|%(?!\}\}))*+%\}\}|\{%(?:[^%]++|%(?!\}))*+%\})\s*+)++\Z"
 )

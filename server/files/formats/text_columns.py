@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import groupby
 
 _CELL = re.compile(r"\S+(?: {1,2}\S+)*+")
-_COLUMNS = re.compile(r"\S {3,}\S")
+_COLUMNS = re.compile(r"\S {3,}(?=\S)")
 _GAP = 2
 """Blanks between two cells, at least."""
 _MOST_CELLS = 50
+_FEWEST_LINES = 2
+"""Of a table."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class _Cell:
 def with_columns(source: str, target: str) -> str:
     """The translation `target` of `source`, line by line, with the columns of the source. What is no table, or has
     other cells than its source, stays. Linear in the lengths of both."""
-    if not _COLUMNS.search(source):
+    if len(_COLUMNS.findall(source)) < _FEWEST_LINES:
         return target
     lines, translated = source.split("\n"), target.split("\n")
     if len(lines) != len(translated):
@@ -44,7 +46,7 @@ def _padded(lines: Sequence[str], translated: Sequence[str]) -> Sequence[str]:
     """The lines of one block."""
     rows, new = [list(_cells(line)) for line in lines], [list(_cells(line)) for line in translated]
     is_table = [len(row) > 1 for row in rows]
-    if sum(is_table) < 2 or lines == translated or any(len(row) > _MOST_CELLS for row in rows):
+    if sum(is_table) < _FEWEST_LINES or lines == translated or any(len(row) > _MOST_CELLS for row in rows):
         return translated
     starts = Counter(cell.start for row, is_row in zip(rows, is_table, strict=True) if is_row for cell in row)
     ends = Counter(cell.end for row, is_row in zip(rows, is_table, strict=True) if is_row for cell in row)

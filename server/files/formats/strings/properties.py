@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
+from server.files.formats.constants import CONSTANTS
 from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
 
@@ -78,7 +79,7 @@ def _values(text: str) -> Iterator[Span]:
             raise DamagedFile(f"the file is no .properties file: line {text.count(chr(10), 0, end) + 1}")
         end = entry.end()
         raw = entry["value"]
-        if raw and has_letters(source := _read(raw)):
+        if raw and has_letters(source := _read(raw)) and source not in CONSTANTS:
             is_pattern = _is_pattern(source)
             shown = source.replace("''", "'") if is_pattern else source
 
