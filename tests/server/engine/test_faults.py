@@ -121,10 +121,11 @@ def test_a_sentence_that_cannot_be_admitted_fails_no_other(load: LoadBackend) ->
     bad = SentenceRequest((5, 6, 7, 8, 3), NARROW)
     engine.queue.put([*good[:2], bad, *good[2:]])
     engine.encode()
-    for index, sentence in enumerate(engine.ready):
+    assert not engine.ready
+    for index, sentence in enumerate(engine.ready_short):
         if sentence.request is bad:
             tensors = {name: tensor[..., :-1] for name, tensor in sentence.content.tensors.items()}
-            engine.ready[index] = dataclasses.replace(sentence, content=Encoded(sentence.content.length, tensors))
+            engine.ready_short[index] = dataclasses.replace(sentence, content=Encoded(sentence.content.length, tensors))
     finish(engine)
     with pytest.raises(ValueError, match="could not broadcast"):
         bad.future.result(timeout=0)
