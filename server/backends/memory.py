@@ -101,6 +101,9 @@ class HostMemory:
             self.arrays[name] = np.zeros(shape, tensor.dtype)
         self.odd = {name: np.zeros_like(self.arrays[name]) for name in self.names("recurrent")}
         """The second buffers of recurrent tensors, which steps at odd clocks read."""
+        past = [self.arrays[name] for name in self.names("ring", "recurrent")]
+        self.ring_bytes = sum(array.nbytes for array in (*past, *self.odd.values()))
+        self.source_bytes = sum(self.arrays[name].nbytes for name in self.names("source", "document"))
         # A sentence has its own length on a free axis; a fixed axis must match.
         self._sources = [
             (name, self.arrays[name], [isinstance(axis, str) for axis in self.tensors[name].axes[1:]])
@@ -110,15 +113,6 @@ class HostMemory:
 
     def names(self, *roles: str) -> list[str]:
         return [name for name, tensor in self.tensors.items() if tensor.role in roles]
-
-    @property
-    def ring_bytes(self) -> int:
-        past = [self.arrays[name] for name in self.names("ring", "recurrent")]
-        return sum(array.nbytes for array in (*past, *self.odd.values()))
-
-    @property
-    def source_bytes(self) -> int:
-        return sum(self.arrays[name].nbytes for name in self.names("source", "document"))
 
     def inputs(self, parity: int) -> dict[str, Array]:
         """What a step at a clock of this parity reads, by name."""
@@ -147,10 +141,22 @@ class HostMemory:
         assert isinstance(other, HostMemory)
         pairs = [(array, other.arrays[name]) for name, array in self.arrays.items()]
         pairs += [(array, other.odd[name]) for name, array in self.odd.items()]
+        parts = runs(slots)
         for array, original in pairs:
-            common = tuple(slice(min(sizes)) for sizes in zip(array.shape[1:], original.shape[1:], strict=True))
-            for new, old in enumerate(slots):
-                array[new][common] = original[old][common]
+            common = tuple([slice(min(sizes)) for sizes in zip(array.shape[1:], original.shape[1:], strict=True)])
+            for new, old, count in parts:
+                array[(slice(new, new + count), *common)] = original[(slice(old, old + count), *common)]
+
+
+def runs(slots: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Slots that follow each other: where they begin in `slots`, the first of them, and how many they are."""
+    found = list[tuple[int, int, int]]()
+    for new, old in enumerate(slots):
+        if found and old - new == found[-1][1] - found[-1][0]:
+            found[-1] = (*found[-1][:2], found[-1][2] + 1)
+        else:
+            found.append((new, old, 1))
+    return found
 
 
 def turned(even: Mapping[str, Value], odd: Mapping[str, Value], parity: int) -> dict[str, Value]:

@@ -118,16 +118,15 @@ class Lane:
         slots, count = shape.slots, len(keep)
         bound = (None if document else self._past_shapes.take(shape)) or self._new_state(shape, document)
         state = bound.state
-        history = History(self.max_target_length, slots, self.beam)
         if count:
             state.copy_slots(self.state, keep)
             first = min(running.first_clock for running in self.running if running is not None)
-            history.copy_slots(self._history, keep, first, state.clock)
+            bound.history.copy_slots(self._history, keep, first, state.clock)
         if self.running and self.state.clock:  # else no step has run over it
-            self._past_shapes.keep(self._shape, BoundState(self.state, self._step))
+            self._past_shapes.keep(self._shape, BoundState(self.state, self._step, self._history))
         self._step: Step = bound.step
         self.state: DecoderState = state
-        self._history: History = history
+        self._history: History = bound.history
         if not count:
             self._first_limit = sys.maxsize
         for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_finished", 0)):
@@ -151,7 +150,7 @@ class Lane:
         state = self.backend.new_state(
             shape.slots, self.beam, shape.source_length, document, self.is_scoring, shape.ring
         )
-        return BoundState(state, self._bind(state))
+        return BoundState(state, self._bind(state), History(self.max_target_length, shape.slots, self.beam))
 
     def _bind(self, state: DecoderState) -> Step:
         return self.backend.bind(state)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from server.backends.base import Step
 from server.backends.state import DecoderState
 from server.engine.batch_shape import BatchShape
+from server.engine.history import History
 
 MAX_BYTES = 2**22
 """Of all states that are kept. A larger state is not kept: its steps take much longer than its binding."""
@@ -14,10 +15,12 @@ MAX_BYTES = 2**22
 
 @dataclass(frozen=True)
 class BoundState:
-    """A state, and the step that is bound to it."""
+    """A state, the step that is bound to it, and the history of its rows, of which only steps that were made since are
+    read."""
 
     state: DecoderState
     step: Step
+    history: History
 
 
 class PastShapes:
