@@ -9,6 +9,7 @@ from loadtest.bench.device_bench import DevicePlan, device_rows
 from loadtest.bench.documents_bench import APPENDED, document_rows
 from loadtest.bench.engine_bench import EnginePlan, engine_rows
 from loadtest.bench.figure import draw, read_rows
+from loadtest.bench.firefox_http_bench import firefox_http_rows
 from loadtest.bench.http_bench import http_rows, sentences
 from loadtest.bench.lengths_bench import length_rows
 from loadtest.bench.libretranslate_peer import version_of
@@ -76,6 +77,19 @@ LIMIT_NOTE = (
     "The encoder takes 256 tokens at a time, and is left out where its calls have different numbers of sentences."
 )
 
+FXTRANSLATE_ENGINE_NOTE = (
+    "A random model in Firefox's files, imported on our side; source 24 pieces, target 52, where fxtranslate's limit "
+    "ends it, the encoder included; medians of alternating rounds. fxtranslate computes a sentence at a time, in a "
+    "process per core."
+)
+
+FXTRANSLATE_NOTE = (
+    "A random model in Firefox's files, at int8, beam 1 and with its shortlist on both sides: RingMT's server with the "
+    "imported model, and fxtranslate behind FastAPI with a process per core. Sentences of 5 to 60 pieces; a "
+    "translation has twice its sentence's pieces and four, which is fxtranslate's limit. Clients are closed loops and "
+    "share the cores; medians of alternating rounds."
+)
+
 LOAD_NOTE = (
     "A request has 1 to 8 sentences, each a text by itself (beside LibreTranslate all one text); arrivals are Poisson, "
     "the same for both servers, which take turns. Medians over the rounds. Both at int8, beam 4; the peer batches a "
@@ -88,9 +102,11 @@ NOTES = {
     "processes": PROCESSES_NOTE,
     "device": DEVICE_NOTE,
     "limit": LIMIT_NOTE,
+    "http fxtranslate": FXTRANSLATE_NOTE,
+    "engine fxtranslate": FXTRANSLATE_ENGINE_NOTE,
     **SIZES_NOTES,
 }
-"""By what is measured; the others have NOTE."""
+"""By what is measured, with the peer where it has a note of its own; the others have NOTE."""
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -98,6 +114,14 @@ def numbers(text: str) -> tuple[int, ...]:
     if not all(part.strip().isdecimal() for part in text.split(",")):
         raise ValueError(f"numbers are written like 1,8,32, not '{text}'")
     return tuple(int(part) for part in text.split(","))
+
+
+def one_number(text: str) -> int:
+    """Raises ValueError for several."""
+    (number, *others) = numbers(text)
+    if others:
+        raise ValueError(f"one number is needed here, not '{text}'")
+    return number
 
 
 class BenchCommand:
@@ -117,8 +141,9 @@ class BenchCommand:
         parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
         parser.add_argument(
             "--peer",
-            choices=("ctranslate2", "transformers", "libretranslate"),
-            help="time it in the same run; load: ctranslate2 (default), or libretranslate through /translate",
+            choices=("ctranslate2", "transformers", "fxtranslate", "libretranslate"),
+            help="time it in the same run; load: ctranslate2 (default), or libretranslate through /translate; http: "
+            "ctranslate2 (default), or fxtranslate with a shape firefox-...",
         )
         parser.add_argument(
             "--libretranslate-python",
@@ -133,7 +158,7 @@ class BenchCommand:
             help="default int8; device: no int8",
         )
         parser.add_argument("--device", default="cpu", help="device: of PyTorch, cpu (default), cuda, cuda:1, mps")
-        parser.add_argument("--beam", type=int, default=4, help="beam size (default 4)")
+        parser.add_argument("--beam", default="4", help="beam size (default 4); engine, device: comma-separated")
         parser.add_argument("--batch", default="1,8,32", help="sentences per call, comma-separated (default 1,8,32)")
         parser.add_argument(
             "--clients", default="64", help="http, processes: clients at once, comma-separated (default 64)"
@@ -152,7 +177,9 @@ class BenchCommand:
             help="three rounds, of batch 8 only and without full attention for the engine",
         )
         parser.add_argument("--json", type=Path, help="write environment and rows here as well")
-
+        parser.add_argument(
+            "--random-models", type=Path, help="engine: a folder for the random models, which the next run finds there"
+        )
         parser.add_argument("--against", type=Path, help="fail if a ratio is a quarter below the one in this JSON file")
 
     def run(self, args: argparse.Namespace) -> int:
@@ -165,7 +192,7 @@ class BenchCommand:
         rows = self._rows(args)
         print(f"{measured_on['cpu']}, {measured_on['cores']} cores, load before {measured_on['load_before']}\n")
         print(markdown(rows, "products alone" if args.what == "limit" else args.peer or "peer"))
-        print(f"\n{NOTES.get(args.what, NOTE)}")
+        print(f"\n{NOTES.get(f'{args.what} {args.peer}', NOTES.get(args.what, NOTE))}")
         if args.json:
             write_json(args.json, measured_on, rows)
         regressions = find_regressions(rows, args.against) if args.against else []
@@ -175,6 +202,8 @@ class BenchCommand:
 
     def _rows(self, args: argparse.Namespace) -> list[Row]:
         rounds = 3 if args.quick else args.rounds
+        if args.what == "http" and args.peer == "fxtranslate":
+            return firefox_http_rows(args.shape, list(lines(EXAMPLES)), rounds, numbers(args.clients))
         if args.what == "http":
             if args.checkpoint is None or args.artifact is None:
                 raise ValueError("bench http needs --checkpoint and --artifact of the same model")
@@ -189,7 +218,7 @@ class BenchCommand:
         if args.what in DOCUMENT_KINDS:
             return self._document_rows(args, rounds)
         if args.what == "lengths":
-            if args.peer == "transformers":
+            if args.peer not in (None, "ctranslate2"):
                 raise ValueError("bench lengths knows one peer: ctranslate2")
             return length_rows(args.shape, args.precision, rounds, args.peer is not None)
         if args.what == "variants":
@@ -200,18 +229,19 @@ class BenchCommand:
                 args.shape,
                 args.precision,
                 numbers(args.batch),
-                (args.beam,),
+                numbers(args.beam),
                 rounds,
                 args.peer is not None,
             )
             return device_rows(plan)
         if args.what == "overhead":
-            return overhead_rows(args.shape, args.precision, args.beam, numbers(args.batch), rounds)
+            return overhead_rows(args.shape, args.precision, one_number(args.beam), numbers(args.batch), rounds)
         batches = (8,) if args.quick else numbers(args.batch)
         if args.what == "limit":
-            return limit_rows(args.shape, args.precision, args.beam, batches, rounds)
+            return limit_rows(args.shape, args.precision, one_number(args.beam), batches, rounds)
+        beams, models = numbers(args.beam), args.random_models
         return engine_rows(
-            EnginePlan(args.shape, args.precision, args.beam, batches, rounds, args.peer, with_full=not args.quick)
+            EnginePlan(args.shape, args.precision, beams, batches, rounds, args.peer, not args.quick, models)
         )
 
     def _document_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ctranslate2
 import numpy as np
-from ctranslate2.specs.common_spec import EmbeddingsMerge
+from ctranslate2.specs.common_spec import Activation, EmbeddingsMerge
 from ctranslate2.specs.transformer_spec import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
 from numpy.typing import NDArray
 
@@ -45,6 +45,7 @@ class Weights:
         return np.concatenate([w for w, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
+ACTIVATIONS = {"relu": Activation.RELU, "swish": Activation.SWISH}
 FACTOR = "\N{HALFWIDTH FORMS LIGHT VERTICAL}"
 """Separates a word and its position."""
 
@@ -63,24 +64,32 @@ def source_words(source: Sequence[int], folder: Path) -> list[str]:
 
 
 def convert(
-    model: TranslationModel, folder: Path, words: Sequence[str] | None = None, add_source_eos: bool = False
+    model: TranslationModel,
+    folder: Path,
+    words: Sequence[str] | None = None,
+    add_source_eos: bool = False,
+    quantization: str | None = None,
 ) -> None:
     """Write `model` as a CTranslate2 model. `words`: those of all ids (default: made-up ones). `add_source_eos`:
-    CTranslate2 ends sources itself."""
+    CTranslate2 ends sources itself. `quantization`: of the weights in the file, by default none."""
     config, weights = model.config, Weights.of(model)
-    relative = config.encoder_attention.relative
+    relative, before = config.encoder_attention.relative, config.norm == "before"
+    activation = ACTIVATIONS[config.activation]
     encoder = TransformerEncoderSpec(
         config.encoder_layers,
         config.num_heads,
+        pre_norm=before,
+        activation=activation,
         relative_position=relative,
         num_source_embeddings=2 if relative else 1,
         embeddings_merge=EmbeddingsMerge.ADD,
     )
-    spec = TransformerSpec(encoder, TransformerDecoderSpec(config.decoder_layers, config.num_heads))
+    decoder = TransformerDecoderSpec(config.decoder_layers, config.num_heads, pre_norm=before, activation=activation)
+    spec = TransformerSpec(encoder, decoder)
     words = list(words or map(token, range(config.vocab_size)))
     spec.register_source_vocabulary(words)
     spec.register_target_vocabulary(words)
-    spec.config.layer_norm_epsilon = 1e-5
+    spec.config.layer_norm_epsilon = config.norm_epsilon
     spec.config.add_source_eos = add_source_eos
     embedding = weights["embedding.weight"]
     for side, embeddings in ((spec.encoder, spec.encoder.embeddings[0]), (spec.decoder, spec.decoder.embeddings)):
@@ -95,9 +104,11 @@ def convert(
         spec.encoder.position_encodings.encodings = positions
     spec.decoder.start_from_zero_embedding = False
     spec.decoder.projection.weight = embedding
-    spec.decoder.projection.bias = np.zeros(config.vocab_size, np.float32)
-    set_norm(spec.encoder.layer_norm, weights, "encoder.norm")
-    set_norm(spec.decoder.layer_norm, weights, "decoder.norm")
+    bias = weights["embedding.output_bias"] if config.output_bias else np.zeros(config.vocab_size, np.float32)
+    spec.decoder.projection.bias = bias
+    if before:
+        set_norm(spec.encoder.layer_norm, weights, "encoder.norm")
+        set_norm(spec.decoder.layer_norm, weights, "decoder.norm")
     for index, layer in enumerate(spec.encoder.layer):
         set_self_attention(layer.self_attention, weights, f"encoder.layers.{index}")
         if relative:
@@ -110,7 +121,7 @@ def convert(
         set_cross_attention(layer.attention, weights, f"decoder.layers.{index}")
         set_feed_forward(layer.ffn, weights, f"decoder.layers.{index}")
     spec.validate()
-    spec.optimize()
+    spec.optimize(quantization=quantization)
     folder.mkdir(parents=True, exist_ok=True)
     spec.save(str(folder))
 

@@ -11,7 +11,8 @@ import torch
 from loadtest.bench.measure import Workload, median
 from loadtest.bench.ours import random_artifact
 from loadtest.bench.report import Row
-from loadtest.bench.shapes import random_model, random_sources, shape
+from loadtest.bench.shapes import random_model, shape
+from loadtest.bench.sources import random_sources
 from loadtest.bench.transformers_peer import TransformersEngine
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import PRECISIONS

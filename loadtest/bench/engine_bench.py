@@ -1,58 +1,95 @@
 """Tokens per second of the engine, whole calls with the encoder, every sentence forced to one length."""
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from loadtest.bench.measure import CompetitorOptions, Workload, alternate, competitors, median
+from loadtest.bench.fxtranslate_peer import target_length
+from loadtest.bench.measure import CompetitorOptions, CompetitorProcess, Workload, alternate, competitors, median
 from loadtest.bench.report import Row
+from loadtest.bench.shapes import IMPORTED, SHAPES
 
 LISTED = ", shortlist"
 
 
 @dataclass(frozen=True)
 class EnginePlan:
-    """One shape and precision, each batch size `rounds` times."""
+    """One shape and precision, each beam and batch size `rounds` times. `models`: a folder for the models, which are
+    found there by the next run."""
 
     shape: str
     precision: str
-    beam: int
+    beams: tuple[int, ...]
     batches: tuple[int, ...]
     rounds: int
     peer: str | None
     with_full: bool = True
+    models: Path | None = None
+
+    @property
+    def has_ring(self) -> bool:
+        return SHAPES[self.shape].has_ring
+
+    def workload(self, batch: int, beam: int) -> Workload:
+        """fxtranslate's own limit ends its translations: those of models without a ring all have this length."""
+        work = Workload(batch, beam)
+        return work if self.has_ring else Workload(batch, beam, target_length=target_length(work.source_length))
 
 
 def engine_rows(plan: EnginePlan) -> list[Row]:
-    """Ours with N=8 and with full attention, with and without a shortlist, each beside the peer with full attention.
+    """Ours with N=8 and with full attention, with and without a shortlist, each beside the peer with full attention;
+    then the memory of each. Shapes that others train are shown as an import has them.
 
-    CTranslate2 is timed with and without a shortlist. It runs one worker per core, its fastest setting for batches; a
-    single sentence uses one worker, on both sides. Its shortlist is the union over a batch, and random sentences share
-    few words, so that the list is longer than for a text. transformers uses all cores for one batch.
+    CTranslate2 and fxtranslate are timed with and without a shortlist. They run one worker per core, their fastest
+    setting for batches; a single sentence uses one worker, on both sides. CTranslate2's shortlist is the union over a
+    batch, and random sentences share few words, so that the list is longer than for a text. transformers uses all cores
+    for one batch.
     """
     ours = ours_of(plan)
     peers = peers_of(plan)
     rows = []
-    with competitors([*ours.values(), *peers.values()]) as processes:
-        for batch in plan.batches:
-            speeds = [median(speed) for speed in alternate(processes, Workload(batch, plan.beam), plan.rounds)]
-            beside = dict(zip(peers, speeds[len(ours) :], strict=True))
-            for label, speed in zip(ours, speeds, strict=False):
-                name = f"{plan.shape} {plan.precision} beam {plan.beam} batch {batch}, {label}"
-                rows += [Row(name, speed, None, None, "tokens/s")] if not beside else []
-                for kind, peer in beside.items():
-                    if not kind or label.endswith(LISTED):
-                        rows.append(
-                            Row(name + (f" (peer{kind})" if kind else ""), speed, peer, speed / peer, "tokens/s")
-                        )
+    with competitors([*ours.values(), *peers.values()], plan.models) as processes:
+        for beam in plan.beams:
+            for batch in plan.batches:
+                speeds = list(map(median, alternate(processes, plan.workload(batch, beam), plan.rounds)))
+                title = f"{plan.shape} {plan.precision} beam {beam} batch {batch}"
+                rows += rows_beside(title, dict(zip(ours, speeds, strict=False)), peer_figures(plan, peers, speeds))
+        rows += memory_rows(f"{plan.shape} {plan.precision}", [*ours, *(f"peer{kind}" for kind in peers)], processes)
     return rows
+
+
+def peer_figures(plan: EnginePlan, peers: Mapping[str, object], speeds: Sequence[float]) -> dict[str, float]:
+    """Suffix of a row's name -> the peer's speed; the peers stand last."""
+    return dict(zip(peers, speeds[len(speeds) - len(peers) :], strict=True))
+
+
+def rows_beside(title: str, ours: Mapping[str, float], beside: Mapping[str, float]) -> list[Row]:
+    """Each of ours beside the peer; those with a shortlist also beside the peer with one."""
+    rows = []
+    for label, speed in ours.items():
+        name = f"{title}, {label}"
+        rows += [Row(name, speed, None, None, "tokens/s")] if not beside else []
+        for kind, peer in beside.items():
+            if not kind or label.endswith(LISTED):
+                rows.append(Row(name + (f" (peer{kind})" if kind else ""), speed, peer, speed / peer, "tokens/s"))
+    return rows
+
+
+def memory_rows(title: str, labels: Sequence[str], processes: Sequence[CompetitorProcess]) -> list[Row]:
+    """By how much each process has grown, its modules not counted."""
+    return [
+        Row(f"{title}, {label}: memory", process.bytes() / 2**20, None, None, "MiB")
+        for label, process in zip(labels, processes, strict=True)
+    ]
 
 
 def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
     """Label -> options."""
     cores = os.cpu_count() or 1
-    orders: dict[str, int | None] = {"N=8": 8}
-    if plan.with_full:
-        orders["full attention"] = None
+    orders: dict[str, int | None] = {} if plan.shape in IMPORTED else {"N=8": 8}
+    if plan.with_full or not orders:
+        orders["full attention" if plan.has_ring else "no ring"] = None
     return {
         name + (LISTED if listed else ""): CompetitorOptions(
             "ours", plan.shape, plan.precision, order, workers=cores, shortlist=listed
@@ -67,6 +104,8 @@ def peers_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
     cores = os.cpu_count() or 1
     if plan.peer is None:
         return {}
+    if (plan.peer == "fxtranslate") == plan.has_ring:
+        raise ValueError("fxtranslate is the peer of the shapes firefox-..., and they have no other")
     if plan.peer == "transformers":
         if plan.precision != "fp32":
             raise ValueError("transformers is timed at fp32: add --precision fp32")

@@ -55,16 +55,29 @@ def sentences(examples: list[str], vocabulary: Vocabulary, count: int) -> list[s
     return texts
 
 
-async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
-    """Send all texts through `clients` clients."""
-    remaining, latencies, translations = iter(texts), list[float](), list[str]()
+@dataclass(frozen=True)
+class Answers:
+    """Seconds of a turn, latencies of its answers in seconds, their translations, in the order of the answers."""
+
+    seconds: float
+    latencies: tuple[float, ...]
+    translations: tuple[str, ...]
+
+    @property
+    def p95(self) -> float:
+        return statistics.quantiles(self.latencies, n=20)[-1]
+
+
+async def answers(base: str, bodies: Sequence[dict[str, Any]], clients: int) -> Answers:
+    """Send all bodies through `clients` clients."""
+    remaining, latencies, translations = iter(bodies), list[float](), list[str]()
     connector = aiohttp.TCPConnector(limit=clients)  # a light client: it shares the cores with the server
     async with aiohttp.ClientSession(base, connector=connector) as client:
 
         async def run_client() -> None:
-            for text in remaining:
+            for body in remaining:
                 started = time.perf_counter()
-                async with client.post("/v1/translate", json=body | {"text": text}, raise_for_status=True) as response:
+                async with client.post("/v1/translate", json=body, raise_for_status=True) as response:
                     answer = await response.json()
                 latencies.append(time.perf_counter() - started)
                 translations.append(answer["text"] if "text" in answer else answer["translations"][0]["text"])
@@ -72,8 +85,14 @@ async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vo
         started = time.perf_counter()
         await asyncio.gather(*(run_client() for _ in range(clients)))
         seconds = time.perf_counter() - started
-    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(translations))
-    return Turn(tokens / seconds, statistics.quantiles(latencies, n=20)[-1])
+    return Answers(seconds, tuple(latencies), tuple(translations))
+
+
+async def turn(base: str, body: dict[str, Any], texts: list[str], vocabulary: Vocabulary, clients: int) -> Turn:
+    """Send all texts through `clients` clients."""
+    result = await answers(base, [body | {"text": text} for text in texts], clients)
+    tokens = sum(len(ids) + 1 for ids in vocabulary.encode(list(result.translations)))
+    return Turn(tokens / result.seconds, result.p95)
 
 
 def free_port() -> int:

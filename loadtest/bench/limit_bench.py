@@ -14,7 +14,8 @@ from loadtest.bench.ours import random_artifact
 from loadtest.bench.overhead_bench import LENGTH, TimedBackend, run_round
 from loadtest.bench.profiled import ProductsAlone, Profile, ProfiledSession, bandwidth, by_share
 from loadtest.bench.report import Row
-from loadtest.bench.shapes import random_sources, shape
+from loadtest.bench.shapes import shape
+from loadtest.bench.sources import random_sources
 from server.artifact.artifact import Artifact
 from server.backends.arrays import Flags, Ints
 from server.backends.memory import Encoded

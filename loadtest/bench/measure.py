@@ -1,24 +1,27 @@
 """Alternating rounds: in each round every competitor has one turn; medians and ratios of one run."""
 
 import contextlib
+import hashlib
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 TURN_SECONDS = 0.4
 """Least time of a turn."""
+COMPLETE = "complete"
+"""In the folder of a model that was written to its end."""
 
 
 @dataclass(frozen=True)
 class CompetitorOptions:
-    """Engine, model and threads. `order`: N, None for full attention; `config`: a ModelConfig's dictionary, instead of
-    a shape."""
+    """Engine, model and threads. `order`: N, None for full attention; `config`: a ModelConfig as JSON, instead of a
+    shape."""
 
     engine: str
     shape: str
@@ -26,9 +29,14 @@ class CompetitorOptions:
     order: int | None
     workers: int = 1
     threads: int = 1
-    config: dict[str, Any] | None = None
+    config: str | None = None
     shortlist: bool = False
     """Score a shortlist of words (CTranslate2: a vocabulary map)."""
+
+    @property
+    def model(self) -> "CompetitorOptions":
+        """What the model that is written depends on: those with and without a shortlist are one."""
+        return replace(self, workers=1, threads=1, shortlist=False)
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,8 @@ class Workload:
 class CompetitorProcess:
     """A competitor in its own process, behind pipes."""
 
-    def __init__(self, options: CompetitorOptions, folder: str) -> None:
-        command = [sys.executable, "-m", "loadtest.bench.competitor", json.dumps(asdict(options) | {"folder": folder})]
+    def __init__(self, options: CompetitorOptions, folder: Path) -> None:
+        command = module_command("loadtest.bench.competitor", options, folder)
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._read()
 
@@ -57,12 +65,19 @@ class CompetitorProcess:
         response: dict[str, Any] = json.loads(line)
         return response
 
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return self._read()
+
     def seconds(self, workload: Workload) -> float:
         """Wall-clock seconds of a call, the mean of one turn."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asdict(workload) | {"turn_seconds": TURN_SECONDS}) + "\n")
-        self._process.stdin.flush()
-        return float(self._read()["seconds"])
+        return float(self._ask(asdict(workload) | {"turn_seconds": TURN_SECONDS})["seconds"])
+
+    def bytes(self) -> int:
+        """Memory that the model has taken since it was loaded, with all that was translated."""
+        return int(self._ask({"memory": True})["bytes"])
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -72,18 +87,37 @@ class CompetitorProcess:
         self._process.stdout.close()
 
 
+def module_command(module: str, options: CompetitorOptions, folder: Path) -> list[str]:
+    return [sys.executable, "-m", module, json.dumps(asdict(options) | {"folder": str(folder)})]
+
+
 @contextlib.contextmanager
-def competitors(options: Sequence[CompetitorOptions]) -> Iterator[list[CompetitorProcess]]:
-    """Start all competitors and load their models; an idle competitor sleeps on its pipe."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+def competitors(options: Sequence[CompetitorOptions], models: Path | None = None) -> Iterator[list[CompetitorProcess]]:
+    """Start all competitors and load their models, which are in the folder `models` or are written there; by default in
+    a temporary folder. An idle competitor sleeps on its pipe."""
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        folders = written_models(options, models or Path(scratch))
         processes = []
-        for index, competitor_options in enumerate(options):
-            subfolder = f"{folder}/{index}"
-            os.mkdir(subfolder)
-            process = CompetitorProcess(competitor_options, subfolder)
+        for competitor_options in options:
+            process = CompetitorProcess(competitor_options, folders[competitor_options.model])
             stack.callback(process.close)
             processes.append(process)
         yield processes
+
+
+def written_models(options: Sequence[CompetitorOptions], models: Path) -> dict[CompetitorOptions, Path]:
+    """The folder of each model; writes those that are missing, one after the other."""
+    listed = {option.model for option in options if option.shortlist}
+    folders = dict[CompetitorOptions, Path]()
+    for model in dict.fromkeys(option.model for option in options):
+        written = replace(model, shortlist=model in listed)
+        name = hashlib.sha256(json.dumps(asdict(written), sort_keys=True).encode()).hexdigest()[:12]
+        folders[model] = folder = models / f"{model.engine}-{model.shape or 'model'}-{name}"
+        if not (folder / COMPLETE).exists():
+            folder.mkdir(parents=True)
+            subprocess.run(module_command("loadtest.bench.model_writer", written, folder), check=True)
+            (folder / COMPLETE).touch()
+    return folders
 
 
 def alternate(processes: Sequence[CompetitorProcess], workload: Workload, rounds: int) -> list[list[float]]:

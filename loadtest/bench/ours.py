@@ -1,4 +1,4 @@
-"""The engine as the server runs it: worker threads over one set of sessions."""
+"""The graphs of random models."""
 
 import dataclasses
 from pathlib import Path
@@ -7,15 +7,11 @@ from export.artifact_writer import write_graph
 from export.calibration import input_ranges
 from export.manifest import graph_files, make_manifest
 from export.signature import with_signatures
-from loadtest.bench.shapes import random_model, random_plan, random_sources
+from loadtest.bench.shapes import random_model, random_plan
+from loadtest.bench.sources import random_sources
 from model.config import ModelConfig
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import Shortlist
-from server.backends.load import load_backend
-from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
-from server.engine.worker import EngineWorker
-from server.settings import EngineSettings
-from server.telemetry.metrics import Metrics
 
 
 def random_artifact(
@@ -34,23 +30,3 @@ def random_artifact(
         manifest = dataclasses.replace(manifest, shortlist=Shortlist(len(plan.frequent), plan.num_extra))
     write_graph(model, manifest, graph, ranges, folder, plan)
     return Artifact(folder, with_signatures(manifest, folder))
-
-
-class OurEngine:
-    """Sentences of one length through an EngineWorker."""
-
-    def __init__(self, artifact: Artifact, precision: str, num_workers: int) -> None:
-        backend = load_backend(artifact, "onnx", precision)
-        settings = EngineSettings(num_workers=num_workers)
-        self.worker = EngineWorker(backend, settings, Metrics(), artifact.manifest.name)
-        self.worker.start()
-
-    def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[SentenceResult]:
-        """Translate all sources at once; every translation has exactly `target_length` tokens."""
-        options = SearchOptions(beam_size=beam, max_length=target_length)
-        requests = [SentenceRequest(source, options) for source in sources]
-        self.worker.submit_all(requests)
-        return [request.future.result(timeout=600) for request in requests]
-
-    def close(self) -> None:
-        self.worker.stop()

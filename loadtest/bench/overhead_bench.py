@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from loadtest.bench.ours import random_artifact
 from loadtest.bench.report import Row
-from loadtest.bench.shapes import random_sources, shape
+from loadtest.bench.shapes import shape
+from loadtest.bench.sources import random_sources
 from server.backends.base import Backend, ScoreStep, Step
 from server.backends.load import load_backend
 from server.backends.state import DecoderState, Encoded, Flags, Ints

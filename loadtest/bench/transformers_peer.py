@@ -1,10 +1,10 @@
-"""The same weights in Hugging Face transformers (an M2M100 model: pre-norm, sinusoidal positions, tied embedding),
-on PyTorch. It computes full attention."""
+"""The same weights in Hugging Face transformers (an M2M100 model for norms before the sub-layers, a Marian model for
+norms behind the sums; sinusoidal positions, tied embedding), on PyTorch. It computes full attention."""
 
 from typing import Any
 
 import torch
-from transformers import M2M100Config, M2M100ForConditionalGeneration
+from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.layers import sinusoidal_positions
@@ -22,19 +22,20 @@ def convert(model: TranslationModel) -> Any:
         for side in ("encoder", "decoder")
         for name, value in (("attention_heads", config.num_heads), ("ffn_dim", config.ffn_dim), ("layerdrop", 0.0))
     }
-    peer = M2M100ForConditionalGeneration(
-        M2M100Config(
-            vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers, activation_function="relu", scale_embedding=True,
-            max_position_embeddings=config.max_length, pad_token_id=PAD_ID, bos_token_id=BOS_ID, eos_token_id=EOS_ID,
-            decoder_start_token_id=BOS_ID, **layers,
-        )
-    ).eval()  # type: ignore[no-untyped-call]  # fmt: skip
+    before = config.norm == "before"
+    settings = (M2M100Config if before else MarianConfig)(
+        vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers, activation_function=config.activation, scale_embedding=True,
+        max_position_embeddings=config.max_length, pad_token_id=PAD_ID, bos_token_id=BOS_ID, eos_token_id=EOS_ID,
+        forced_eos_token_id=None, decoder_start_token_id=BOS_ID, **layers,
+    )  # fmt: skip
+    peer: Any = (M2M100ForConditionalGeneration if before else MarianMTModel)(settings).eval()
     missing, unexpected = peer.load_state_dict(renamed(model), strict=False)
-    if unexpected or set(missing) - {"lm_head.weight"}:
+    computed = {"lm_head.weight", *(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))}
+    if unexpected or set(missing) - computed:
         raise ValueError(f"transformers has other weight names: {[*missing, *unexpected][:3]}")
     peer.tie_weights()
-    for side in (peer.model.encoder, peer.model.decoder):
+    for side in (peer.model.encoder, peer.model.decoder) if before else ():
         table = side.embed_positions.weights  # its row i is position i - 1, after the padding's
         table[1 : 1 + config.max_length] = sinusoidal_positions(config.max_length, config.d_model)[: len(table) - 1]
     return peer
@@ -45,6 +46,8 @@ def renamed(model: TranslationModel) -> dict[str, torch.Tensor]:
     ours, result = model.state_dict(), dict[str, torch.Tensor]()
     for name in ("shared", "encoder.embed_tokens", "decoder.embed_tokens"):
         result[f"model.{name}.weight"] = ours["embedding.weight"]
+    if model.config.output_bias:
+        result["final_logits_bias"] = ours["embedding.output_bias"][None]
     for name, tensor in ours.items():
         side, _, rest = name.partition(".")
         if rest.startswith("norm."):

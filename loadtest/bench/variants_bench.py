@@ -1,6 +1,7 @@
 """The cost of attention variants: tokens per second of the engine at one size, with random weights."""
 
 import dataclasses
+import json
 import os
 
 from loadtest.bench.measure import CompetitorOptions, Workload, alternate, competitors, median
@@ -42,7 +43,7 @@ def variant_rows(name: str, rounds: int) -> list[Row]:
     configs = variants(shape(name, None))
     cores = os.cpu_count() or 1
     options = [
-        CompetitorOptions("ours", "", "int8", None, workers=cores, config=config.to_dict())
+        CompetitorOptions("ours", "", "int8", None, workers=cores, config=json.dumps(config.to_dict()))
         for config in configs.values()
     ]
     with competitors(options) as processes:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -16,7 +16,8 @@ from loadtest.bench.lengths_bench import cache_bytes
 from loadtest.bench.measure import CompetitorProcess, Workload, alternate
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.report import Row, find_regressions, markdown, number, write_json
-from loadtest.bench.shapes import random_model, random_plan, random_sources, shape
+from loadtest.bench.shapes import random_model, random_plan, shape
+from loadtest.bench.sources import random_sources
 from loadtest.bench.variants_bench import variant_rows, variants
 from model.config import EOS_ID, AttentionConfig
 from model.data.vocabulary import Vocabulary
@@ -32,11 +33,14 @@ def _turns_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "TURN_SECONDS", 0.02)
 
 
-@pytest.mark.parametrize("relative", [False, True])
+OPUS_MT: dict[str, Any] = {"norm": "after", "activation": "swish", "output_bias": True}
+"""How models of OPUS-MT differ from ours."""
+
+
+@pytest.mark.parametrize("other", [{}, {"encoder_attention": AttentionConfig(relative=True)}, OPUS_MT])
 @pytest.mark.parametrize("beam", [1, 4])
-def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, beam: int, relative: bool) -> None:
-    attention = AttentionConfig(relative=relative)
-    model = random_model(dataclasses.replace(shape("tiny", None), encoder_attention=attention))
+def test_ctranslate2_computes_the_same_with_the_same_weights(tmp_path: Path, beam: int, other: dict[str, Any]) -> None:
+    model = random_model(dataclasses.replace(shape("tiny", None), **other))
     convert(model, tmp_path)
     peer = CTranslate2Engine(tmp_path, "fp32", workers=1, intra_threads=1)
     sources = random_sources(4, 9, model.config.vocab_size)
@@ -74,7 +78,12 @@ def test_a_short_run_beside_the_peer(tmp_path: Path, capsys: pytest.CaptureFixtu
     content = json.loads(path.read_text(encoding="utf-8"))
     assert {"cpu", "cores", "commit", "python"} <= set(content["environment"])
     rows = content["rows"]
-    assert [row["name"].rpartition(", N=8")[2] for row in rows] == [", shortlist", ", shortlist (peer, shortlist)", ""]
+    speeds, memory = rows[:3], rows[3:]
+    labels = [", shortlist", ", shortlist (peer, shortlist)", ""]
+    assert [row["name"].rpartition(", N=8")[2] for row in speeds] == labels
+    names = [row["name"].removeprefix("tiny int8, ") for row in memory]
+    assert names == [f"{label}: memory" for label in ("N=8, shortlist", "N=8", "peer", "peer, shortlist")]
+    assert all(0 < row["ours"] < 1000 for row in memory)
     row = rows[0]
     assert set(row) == {"name", "ours", "peer", "ratio", "unit"}
     assert row["ratio"] == pytest.approx(row["ours"] / row["peer"])
@@ -120,12 +129,13 @@ def test_the_baseline_has_the_rows_of_the_quick_run() -> None:
     assert [row["name"] for row in rows] == [f"{name}, shortlist", f"{name}, shortlist (peer, shortlist)", name]
 
 
+@pytest.mark.parametrize("other", [{}, OPUS_MT])
 @pytest.mark.parametrize("beam", [1, 3])
-def test_transformers_computes_the_same_with_the_same_weights(beam: int) -> None:
+def test_transformers_computes_the_same_with_the_same_weights(beam: int, other: dict[str, Any]) -> None:
     pytest.importorskip("transformers", reason="a peer that is only installed to be compared with")
     from loadtest.bench.transformers_peer import TransformersEngine
 
-    model = random_model(shape("tiny", None))
+    model = random_model(dataclasses.replace(shape("tiny", None), **other))
     peer = TransformersEngine(model, threads=1)
     sources = random_sources(3, 9, model.config.vocab_size)
     for source, ids in zip(sources, peer.translate(sources, beam, target_length=12), strict=True):
@@ -188,6 +198,10 @@ def test_the_figure_is_drawn_from_files(tmp_path: Path) -> None:
         (["engine", "--peer", "transformers"], "add --precision fp32"),
         (["lengths", "--peer", "transformers"], "knows one peer: ctranslate2"),
         (["engine", "--batch", "1,x"], "written like 1,8,32, not '1,x'"),
+        (["limit", "--beam", "1,4"], "one number is needed here, not '1,4'"),
+        (["engine", "--peer", "fxtranslate"], "fxtranslate is the peer of the shapes firefox-"),
+        (["engine", "--shape", "firefox-small", "--peer", "ctranslate2"], "fxtranslate is the peer of the shapes"),
+        (["http", "--peer", "fxtranslate"], "fxtranslate is the peer of the shapes firefox-..., not of 'small'"),
     ],
 )
 def test_invalid_options_are_reported(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
