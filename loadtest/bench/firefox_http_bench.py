@@ -55,7 +55,9 @@ def body(vocabulary: Vocabulary, text: str) -> dict[str, Any]:
     return {"text": text, "source": "en", "target": "de", "beam_size": BEAM, "max_length": length}
 
 
-def rows_of(bases: Sequence[str], texts: Sequence[str], body_of: Callable[[str], dict[str, Any]], rounds: int, clients: int) -> list[Row]:
+def rows_of(
+    bases: Sequence[str], texts: Sequence[str], body_of: Callable[[str], dict[str, Any]], rounds: int, clients: int
+) -> list[Row]:
     """Ours at the first base beside the peer at the second base; a warm-up round does not count."""
     bodies = [body_of(text) for text in texts]
     turns: list[list[Answers]] = [[], []]
