@@ -23,13 +23,16 @@ def convert(model: TranslationModel) -> Any:
         for name, value in (("attention_heads", config.num_heads), ("ffn_dim", config.ffn_dim), ("layerdrop", 0.0))
     }
     before = config.norm == "before"
-    settings = (M2M100Config if before else MarianConfig)(
-        vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers, activation_function=config.activation, scale_embedding=True,
-        max_position_embeddings=config.max_length, pad_token_id=PAD_ID, bos_token_id=BOS_ID, eos_token_id=EOS_ID,
-        forced_eos_token_id=None, decoder_start_token_id=BOS_ID, **layers,
-    )  # fmt: skip
-    peer: Any = (M2M100ForConditionalGeneration if before else MarianMTModel)(settings).eval()
+    config_class: Any = M2M100Config if before else MarianConfig
+    model_class: Any = M2M100ForConditionalGeneration if before else MarianMTModel
+    peer = model_class(
+        config_class(
+            vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers, activation_function=config.activation, scale_embedding=True,
+            max_position_embeddings=config.max_length, pad_token_id=PAD_ID, bos_token_id=BOS_ID, eos_token_id=EOS_ID,
+            forced_eos_token_id=None, decoder_start_token_id=BOS_ID, **layers,
+        )
+    ).eval()  # fmt: skip
     missing, unexpected = peer.load_state_dict(renamed(model), strict=False)
     computed = {"lm_head.weight", *(f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder"))}
     if unexpected or set(missing) - computed:

@@ -87,7 +87,7 @@ def test_a_short_run_beside_fxtranslate(
     assert [row["ours"] > 0 for row in rows if row["unit"] == "MiB"] == [True] * 4
     assert "fxtranslate computes a sentence at a time" in capsys.readouterr().out
     options = [*ours_of(PLAN).values(), *peers_of(PLAN).values()]
-    monkeypatch.setattr(measure.subprocess, "run", None)
+    monkeypatch.setattr("loadtest.bench.measure.module_command", None)
     assert len(written_models(options, models)) == 2  # found again, and not written
 
 
