@@ -134,7 +134,7 @@ def test_attention_is_explained_as_by_onnx_runtime(
 
 def test_slices_of_a_sentence_are_the_sentence(artifact_of: ArtifactOf) -> None:
     backend = TorchScriptBackend(artifact_of("sparse-sparse", "encoder"), "fp32")
-    context, source = backend.context, (*range(40, 57), 3)
+    context, source = backend.context, (*range(40, 58), 3)  # slices differ in length
     assert isinstance(context, TorchContext)
     seen = full_context([context.compute_states((5, 6, 7, 3))] * 3, [3] * 3)
     assert seen is not None
@@ -196,6 +196,43 @@ def test_documents_cross_to_the_device_once(
     assert memory.source_bytes > sum(memory.tensors[name].nbytes for name in encoded.document)
     state.release(1)
     assert not memory.tensors["sentence_keep.0"].any()
+
+
+def test_nothing_is_left_of_the_document_before(artifact_of: ArtifactOf) -> None:
+    """Of a longer one, with longer sentences, in the same slot."""
+    context = (backend := TorchScriptBackend(artifact_of("sparse-soft", "decoder"), "fp32")).context
+    assert context is not None
+    [source] = context.encode_sources([(5, 6, 7, 3)])
+    encoded = []
+    ones = np.ones((200, 32), np.float16)
+    for lengths in ((4, 130, 130), (3, 70)):
+        states = [{"sentence_key": ones[0], "word_key": ones[:n], "word_value": ones[:n]} for n in lengths]
+        encoded.append(context.attend(source, full_context(states, lengths)).encoded)
+    slots = []
+    for sentences in (encoded, encoded[1:]):
+        state = backend.new_state(1, 2, 8, document_layout(encoded))
+        for sentence in sentences:
+            state.admit(0, sentence, 2, 2)
+            backend.bind(state)()
+            assert isinstance(state.memory, TorchMemory)
+            slots.append({name: state.memory.tensors[name].clone() for name in state.memory.document})
+            state.release(0)
+    _, after, alone = slots
+    for name, tensor in alone.items():
+        assert torch.equal(after[name], tensor), name
+
+
+@pytest.mark.parametrize("attention", ["flat-word", "sparse-soft"])
+def test_a_fixed_decay_loses_nothing_in_the_trace(attention: str, tmp_path: Path) -> None:
+    model = lively_document_model(attention, "encoder", decay=0.37)
+    artifact = write_graphs(model, tmp_path, ("onnx", "fp32"), ("torchscript", "fp32"))
+    onnx, ours = (load_backend(artifact, format, "fp32").context for format in ("onnx", "torchscript"))
+    assert onnx is not None
+    assert ours is not None
+    seen = full_context([onnx.compute_states((n, n + 1, n + 2, 3)) for n in range(5, 12)], [3] * 7)
+    assert seen is not None
+    wanted, found = (each.explain((30, 31, 32, 3), seen) for each in (onnx, ours))
+    np.testing.assert_allclose(found.weights, wanted.weights, atol=1e-5)
 
 
 def test_an_artifact_without_such_graphs_has_no_context(artifact_of: ArtifactOf) -> None:

@@ -2,15 +2,16 @@
 
 import dataclasses
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
-from server.backends.context import full_context
+from server.backends.context import States, full_context
 from server.backends.device import CPU
 from server.backends.load import load_backend, load_backends
 from server.backends.torchscript.backend import TorchScriptBackend
@@ -84,7 +85,6 @@ def test_sentences_of_one_queue_run_on_all_devices(worker: EngineWorker, artifac
 
 
 def test_what_one_device_encoded_another_one_translates(worker: EngineWorker) -> None:
-    """Side tasks run on the device of the thread that takes them."""
     sources = [(5, 6, 7, 3), (8, 9, 3), (*range(20, 30), 3)]
     [pending] = worker.encode_sources(sources)
     encoded = pending.result(timeout=60)
@@ -106,6 +106,24 @@ def test_what_one_device_encoded_another_one_translates(worker: EngineWorker) ->
     [weights] = worker.align([((5, 6, 3), (7, 8))]).result(timeout=60)
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
     assert len(worker.replacement()._engines) == 2
+
+
+def test_side_tasks_run_on_the_device_of_the_thread_that_takes_them(worker: EngineWorker) -> None:
+    ran, here = set[tuple[str, int]](), threading.Barrier(2, timeout=30)
+    for index, engine in enumerate(worker._engines):
+        context = engine.backend.context
+        assert context is not None
+        compute = context.compute_states
+
+        def seen(*given: Any, index: int = index, compute: Callable[..., States] = compute) -> States:
+            ran.add((threading.current_thread().name, index))
+            here.wait()  # both threads take one
+            return compute(*given)
+
+        context.compute_states = seen  # type: ignore[method-assign]
+    for pending in [worker.compute_states(source) for source in ((5, 6, 7, 3), (8, 9, 3))]:
+        pending.result(timeout=60)
+    assert ran == {("engine-devices-0", 0), ("engine-devices-1", 1)}
 
 
 def test_every_device_has_engines(artifact: Artifact) -> None:
