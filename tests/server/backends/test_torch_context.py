@@ -19,6 +19,7 @@ from server.backends.load import load_backend
 from server.backends.memory import document_layout
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.context import SourceOnDevice, TorchContext
+from server.backends.torchscript.graph import Loader
 from server.backends.torchscript.memory import EncodedOnDevice, TorchMemory
 from server.backends.torchscript.place import Place
 from server.engine.request import SearchOptions, SentenceRequest
@@ -56,6 +57,21 @@ def test_every_attention_equals_the_model(attention: str, side: str, device: str
     other = lively_document_model(attention, side, seed=3, decay="learned")
     other.base.load_state_dict(model.base.state_dict())
     assert context_difference(other, backend, 9) > 10 * CONTEXT_TOLERANCE
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("attention", CONTEXT_ATTENTIONS)
+def test_every_graph_is_on_its_device_as_a_whole(attention: str, side: str, artifact_of: ArtifactOf) -> None:
+    """Tensors on `meta` have shapes and no values, and do not mix with others."""
+    artifact, place = artifact_of(attention, side), Place(torch.device("meta"), torch.float16)
+    files = artifact.manifest.graph("torchscript", "fp32")
+    assert files.context is not None
+    loader = Loader(artifact, place, files.encode, files.step)
+    for graph in (loader.encode, loader.step, *map(loader.load, files.context.files)):
+        axes = {axis for tensor in graph.signature.inputs for axis in tensor.axes if isinstance(axis, str)}
+        sizes = dict.fromkeys(axes, 3)
+        results = graph({each.name: place.zeros(each.shape(sizes), each.dtype) for each in graph.signature.inputs})
+        assert {result.device.type for result in results.values()} == {"meta"}
 
 
 @pytest.mark.parametrize("device", DEVICES)

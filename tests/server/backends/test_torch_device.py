@@ -15,7 +15,7 @@ from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU, check_precision, find_device
-from server.backends.torchscript.graph import NamedGraph, load_graph, move_weights
+from server.backends.torchscript.graph import Loader, NamedGraph, load_graph, move_weights
 from server.backends.torchscript.memory import TorchMemory
 from server.backends.torchscript.place import Place
 from server.backends.torchscript.step import DeviceStep
@@ -43,7 +43,7 @@ def artifact_of(tmp_path_factory: pytest.TempPathFactory) -> ArtifactOf:
     @cache
     def traced(name: str) -> Artifact:
         model = lively_variant(name, **few_layers(name))
-        return write_graphs(model, tmp_path_factory.mktemp(name), ("torchscript", "fp32"), score=True)
+        return write_graphs(model, tmp_path_factory.mktemp(name), ("torchscript", "fp32"), score=True, align=True)
 
     return traced
 
@@ -72,6 +72,9 @@ def test_a_step_is_on_its_device_as_a_whole(name: str, artifact_of: ArtifactOf) 
         with torch.inference_mode():
             state.memory.settle()
             DeviceStep(graph, signature, state, state.memory).compute()
+    align = Loader(artifact, place, files.encode, files.step).load(files.align)
+    sizes = dict.fromkeys(("batch", "target", "source"), 3)
+    align({each.name: place.zeros(each.shape(sizes), each.dtype) for each in align.signature.inputs})
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -120,7 +120,7 @@ def test_side_tasks_run_on_the_device_of_the_thread_that_takes_them(worker: Engi
             here.wait()  # both threads take one
             return compute(*given)
 
-        context.compute_states = seen  # type: ignore[method-assign]
+        context.compute_states = seen  # type: ignore[method-assign,assignment]
     for pending in [worker.compute_states(source) for source in ((5, 6, 7, 3), (8, 9, 3))]:
         pending.result(timeout=60)
     assert ran == {("engine-devices-0", 0), ("engine-devices-1", 1)}
