@@ -178,6 +178,11 @@ class BenchCommand:
         )
         parser.add_argument("--json", type=Path, help="write environment and rows here as well")
         parser.add_argument(
+            "--processor-time",
+            action="store_true",
+            help="engine: tokens per second of processor time, for a machine that others use",
+        )
+        parser.add_argument(
             "--random-models", type=Path, help="engine: a folder for the random models, which the next run finds there"
         )
         parser.add_argument("--against", type=Path, help="fail if a ratio is a quarter below the one in this JSON file")
@@ -240,9 +245,9 @@ class BenchCommand:
         if args.what == "limit":
             return limit_rows(args.shape, args.precision, one_number(args.beam), batches, rounds)
         beams, models = numbers(args.beam), args.random_models
-        return engine_rows(
-            EnginePlan(args.shape, args.precision, beams, batches, rounds, args.peer, not args.quick, models)
-        )
+        shown, clock = not args.quick, args.processor_time
+        each = EnginePlan(args.shape, args.precision, beams, batches, rounds, args.peer, shown, models, clock)
+        return engine_rows(each)
 
     def _document_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
         sizes = numbers(args.sizes or DOCUMENT_KINDS[args.what])

@@ -2,8 +2,8 @@
 
 Started with a JSON object on the command line, it loads a model that `loadtest.bench.model_writer` wrote, reads one
 JSON request a line and answers each with one line: {"batch", "beam", "source_length", "target_length", "turn_seconds"}
--> {"seconds"} of a call, the mean of a turn of at least `turn_seconds` after one warm-up call; {"memory": true} ->
-{"bytes"} by which the process has grown since its modules were imported.
+-> {"seconds", "processor_seconds"} of a call, the mean of a turn of at least `turn_seconds` after one warm-up call;
+{"memory": true} -> {"bytes"} by which the process has grown since its modules were imported.
 """
 
 import json
@@ -49,6 +49,11 @@ def loader(options: dict[str, Any]) -> Callable[[], Competitor]:
     return lambda: CTranslate2Engine(folder, precision, workers, threads, shortlist)
 
 
+def processor_seconds(competitor: Competitor) -> float:
+    """Of all threads of this process, and of the competitor's other processes."""
+    return time.process_time() + float(getattr(competitor, "worker_seconds", 0.0))
+
+
 def serve(competitor: Competitor, words: Words, before: int) -> None:
     """Answer the requests on the standard input until it ends; `before`: bytes of the process without the model."""
     for line in sys.stdin:
@@ -59,11 +64,12 @@ def serve(competitor: Competitor, words: Words, before: int) -> None:
             continue
         sources = words.sources(request["batch"], request["source_length"])
         competitor.translate(sources, request["beam"], request["target_length"])
-        calls, started = 0, time.perf_counter()
+        calls, started, used = 0, time.perf_counter(), processor_seconds(competitor)
         while not calls or time.perf_counter() - started < request["turn_seconds"]:
             competitor.translate(sources, request["beam"], request["target_length"])
             calls += 1
-        print(json.dumps({"seconds": (time.perf_counter() - started) / calls}), flush=True)
+        seconds, used = time.perf_counter() - started, processor_seconds(competitor) - used
+        print(json.dumps({"seconds": seconds / calls, "processor_seconds": used / calls}), flush=True)
 
 
 def main() -> None:

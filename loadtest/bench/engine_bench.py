@@ -16,7 +16,7 @@ LISTED = ", shortlist"
 @dataclass(frozen=True)
 class EnginePlan:
     """One shape and precision, each beam and batch size `rounds` times. `models`: a folder for the models, which are
-    found there by the next run."""
+    found there by the next run. `of_processor`: tokens per second of processor time, for a machine that others use."""
 
     shape: str
     precision: str
@@ -26,6 +26,11 @@ class EnginePlan:
     peer: str | None
     with_full: bool = True
     models: Path | None = None
+    of_processor: bool = False
+
+    @property
+    def unit(self) -> str:
+        return "tokens/s of processor time" if self.of_processor else "tokens/s"
 
     @property
     def has_ring(self) -> bool:
@@ -52,27 +57,29 @@ def engine_rows(plan: EnginePlan) -> list[Row]:
     with competitors([*ours.values(), *peers.values()], plan.models) as processes:
         for beam in plan.beams:
             for batch in plan.batches:
-                speeds = list(map(median, alternate(processes, plan.workload(batch, beam), plan.rounds)))
+                turns = alternate(processes, plan.workload(batch, beam), plan.rounds, plan.of_processor)
+                speeds = list(map(median, turns))
                 title = f"{plan.shape} {plan.precision} beam {beam} batch {batch}"
-                rows += rows_beside(title, dict(zip(ours, speeds, strict=False)), peer_figures(plan, peers, speeds))
+                ours_now = dict(zip(ours, speeds, strict=False))
+                rows += rows_beside(title, ours_now, peer_figures(peers, speeds), plan.unit)
         rows += memory_rows(f"{plan.shape} {plan.precision}", [*ours, *(f"peer{kind}" for kind in peers)], processes)
     return rows
 
 
-def peer_figures(plan: EnginePlan, peers: Mapping[str, object], speeds: Sequence[float]) -> dict[str, float]:
+def peer_figures(peers: Mapping[str, object], speeds: Sequence[float]) -> dict[str, float]:
     """Suffix of a row's name -> the peer's speed; the peers stand last."""
     return dict(zip(peers, speeds[len(speeds) - len(peers) :], strict=True))
 
 
-def rows_beside(title: str, ours: Mapping[str, float], beside: Mapping[str, float]) -> list[Row]:
+def rows_beside(title: str, ours: Mapping[str, float], beside: Mapping[str, float], unit: str) -> list[Row]:
     """Each of ours beside the peer; those with a shortlist also beside the peer with one."""
     rows = []
     for label, speed in ours.items():
         name = f"{title}, {label}"
-        rows += [Row(name, speed, None, None, "tokens/s")] if not beside else []
+        rows += [Row(name, speed, None, None, unit)] if not beside else []
         for kind, peer in beside.items():
             if not kind or label.endswith(LISTED):
-                rows.append(Row(name + (f" (peer{kind})" if kind else ""), speed, peer, speed / peer, "tokens/s"))
+                rows.append(Row(name + (f" (peer{kind})" if kind else ""), speed, peer, speed / peer, unit))
     return rows
 
 

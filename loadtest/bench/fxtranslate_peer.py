@@ -6,6 +6,7 @@ Its translator belongs to the thread that made it and holds Python's lock while 
 import importlib
 import importlib.util
 import multiprocessing
+import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -64,6 +65,12 @@ def translate_all(texts: Sequence[str]) -> list[str]:
     return [Worker.translator.translate(text) for text in texts]
 
 
+def timed(texts: Sequence[str]) -> tuple[list[str], float]:
+    """Translations, and the seconds of processor time that they took."""
+    started = time.process_time()
+    return translate_all(texts), time.process_time() - started
+
+
 def grown(_: int) -> int:
     return Worker.growth + resident_bytes()
 
@@ -81,7 +88,7 @@ class FxTranslateEngine:
     def __init__(self, folder: Path, workers: int, shortlist: bool) -> None:
         [vocabulary] = folder.glob("vocab*.spm")
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
-        self.workers = workers
+        self.workers, self.worker_seconds = workers, 0.0
         self.pool = pool_of(folder, shortlist, workers)
 
     def translate(self, sources: list[tuple[int, ...]], beam: int, target_length: int) -> list[str]:
@@ -91,7 +98,9 @@ class FxTranslateEngine:
         texts = [self.pieces.decode(list(source[:-1])) for source in sources]
         share = -(-len(texts) // self.workers)
         shares = [texts[start : start + share] for start in range(0, len(texts), share)]
-        return [text for part in self.pool.map(translate_all, shares) for text in part]
+        parts = list(self.pool.map(timed, shares))
+        self.worker_seconds += sum(seconds for _, seconds in parts)
+        return [text for translations, _ in parts for text in translations]
 
     def worker_bytes(self) -> int:
         """Memory of the processes with their models."""

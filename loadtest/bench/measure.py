@@ -71,9 +71,10 @@ class CompetitorProcess:
         self._process.stdin.flush()
         return self._read()
 
-    def seconds(self, workload: Workload) -> float:
-        """Wall-clock seconds of a call, the mean of one turn."""
-        return float(self._ask(asdict(workload) | {"turn_seconds": TURN_SECONDS})["seconds"])
+    def seconds(self, workload: Workload, of_processor: bool = False) -> float:
+        """Seconds of a call by the wall clock, or of processor time; the mean of one turn."""
+        answer = self._ask(asdict(workload) | {"turn_seconds": TURN_SECONDS})
+        return float(answer["processor_seconds" if of_processor else "seconds"])
 
     def bytes(self) -> int:
         """Memory that the model has taken since it was loaded, with all that was translated."""
@@ -120,13 +121,16 @@ def written_models(options: Sequence[CompetitorOptions], models: Path) -> dict[C
     return folders
 
 
-def alternate(processes: Sequence[CompetitorProcess], workload: Workload, rounds: int) -> list[list[float]]:
-    """Tokens per second of every competitor and round; a warm-up round does not count."""
+def alternate(
+    processes: Sequence[CompetitorProcess], workload: Workload, rounds: int, of_processor: bool = False
+) -> list[list[float]]:
+    """Tokens per second, or per second of processor time, of every competitor and round; a warm-up round does not
+    count."""
     tokens = workload.batch * workload.target_length
     speeds: list[list[float]] = [[] for _ in processes]
     for number in range(rounds + 1):
         for process, process_speeds in zip(processes, speeds, strict=True):
-            speed = tokens / process.seconds(workload)
+            speed = tokens / process.seconds(workload, of_processor)
             if number:
                 process_speeds.append(speed)
     return speeds

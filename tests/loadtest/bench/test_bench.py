@@ -250,7 +250,7 @@ class Scripted:
     def __init__(self, name: str, seconds: list[float], calls: list[str]) -> None:
         self.name, self.left, self.calls = name, iter(seconds), calls
 
-    def seconds(self, workload: Workload) -> float:
+    def seconds(self, workload: Workload, of_processor: bool = False) -> float:
         self.calls.append(self.name)
         return next(self.left)
 
