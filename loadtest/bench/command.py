@@ -31,8 +31,8 @@ from server.settings import BUNDLED_MODELS
 
 NOTE = (
     "Random weights, source and target 24 pieces unless named, the encoder included; medians of alternating rounds. "
-    "CTranslate2 computes full attention; ours is shown with N=8 and with full attention. Compare ratios within "
-    "one run; single figures depend on the machine."
+    "CTranslate2 computes full attention; ours is shown with N=8 and with full attention, shapes that others train "
+    "with full attention only. Compare ratios within one run; single figures depend on the machine."
 )
 
 

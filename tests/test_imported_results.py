@@ -1,0 +1,40 @@
+"""The figures of imported models' shapes in loadtest/bench/results are those of its files."""
+
+import re
+
+from tests.test_results import ROOT, measured, table
+
+PAGE = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+LISTED = ", shortlist"
+
+
+def kind(shape: str) -> str:
+    return "no ring" if shape.startswith("firefox") else "full attention"
+
+
+def figures(case: str) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """The rows of ours with a list, the same beside the peer with a list, and ours over all words."""
+    found = re.fullmatch(r"(\S+), beam (\d), (\d+) sentences?", case)
+    assert found is not None
+    shape, beam, batch = found.groups()
+    name, rows = f"{shape} int8 beam {beam} batch {batch}, {kind(shape)}", measured("imported")
+    return rows[name + LISTED], rows[f"{name}{LISTED} (peer{LISTED})"], rows[name]
+
+
+def test_the_speed_of_imported_shapes_is_what_was_measured() -> None:
+    rows = table("imported shape (tokens/s of processor time)", PAGE)
+    for case, *cells in rows:
+        listed, both, whole = figures(case)
+        speeds = [listed["ours"], whole["ours"], both["peer"], whole["peer"]]
+        ratios = [listed["ratio"], whole["ratio"], both["ratio"]]
+        assert cells == [*(f"{speed:,.0f}" for speed in speeds), *(f"{ratio:.2f}" for ratio in ratios)]
+    assert len(rows) == sum(row.endswith((", full attention", ", no ring")) for row in measured("imported"))
+
+
+def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:
+    rows = table("imported shape (MiB)", PAGE)
+    for shape, *cells in rows:
+        ours = f"{shape} int8, {kind(shape)}"
+        names = [ours + LISTED, ours, f"{shape} int8, peer{LISTED}", f"{shape} int8, peer"]
+        assert cells == [f"{measured('imported')[f'{name}: memory']['ours']:,.0f}" for name in names]
+    assert rows
