@@ -1,4 +1,4 @@
-"""Books (.epub): the text of every page, the table of contents and the title are translated.
+"""Books (.epub): the text of every page, the table of contents, the title and the description are translated.
 
 Style sheets, pictures and fonts stay byte for byte. Books that are protected against copying are refused.
 """
@@ -20,7 +20,7 @@ from server.text.markup.markup import Markup, escape_xml, read_markup
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _OBFUSCATIONS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 """Of fonts; they protect no text."""
-_PAGE, _CONTENTS = "application/xhtml+xml", "application/x-dtbncx+xml"
+_PAGE, _CONTENTS, _PICTURE = "application/xhtml+xml", "application/x-dtbncx+xml", "image/svg+xml"
 
 
 def open_epub(data: bytes, language: str, budget: Budget) -> OpenedFile:
@@ -79,7 +79,7 @@ class _Book:
             for part in contents:
                 if part in self.archive.names:
                     self._read_labels(part, ("text",), numbers)
-            self._read_labels(name, ("title",), numbers)
+            self._read_labels(name, ("title", "description"), numbers)
 
     def _refuse_protected(self) -> None:
         if _ENCRYPTION not in self.archive.names:
@@ -138,16 +138,16 @@ class _Book:
 
 
 def _names(entries: Sequence[Element], folder: str) -> tuple[list[str], list[str]]:
-    """The pages of a book, those of its reading order first, and its tables of contents."""
+    """The pages of a book, those of its reading order first, pictures among these, and its tables of contents."""
     items = {entry.attributes.get("id", ""): entry.attributes for entry in entries if entry.name == "item"}
     references = (entry.attributes.get("idref", "") for entry in entries if entry.name == "itemref")
     order = [items[reference] for reference in references if reference in items]
     pages, contents = (
         dict.fromkeys(
             posixpath.normpath(posixpath.join(folder, unquote(item.get("href", "").partition("#")[0])))
-            for item in [*order, *items.values()]
-            if item.get("media-type") == media_type
+            for item, is_read in [*((item, True) for item in order), *((item, False) for item in items.values())]
+            if item.get("media-type") == media_type or (is_read and item.get("media-type") == picture)
         )
-        for media_type in (_PAGE, _CONTENTS)
+        for media_type, picture in ((_PAGE, _PICTURE), (_CONTENTS, None))
     )
     return list(pages), list(contents)

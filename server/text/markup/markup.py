@@ -31,12 +31,13 @@ from server.text.spans.templates import shows_value
 
 INLINE = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
-    "input", "ins", "kbd", "label", "mark", "math", "nobr", "object", "q", "s", "samp", "small", "span", "strike",
+    "input", "ins", "kbd", "label", "mark", "math", "nobr", "object", "q", "rb", "rp", "rt", "rtc", "ruby", "s", "samp",
+    "small", "span", "strike",
     "strong", "sub", "sup", "svg", "time", "tt", "u", "var", "wbr",
 })  # fmt: skip
 """HTML elements inside a sentence; every other tag ends a sentence."""
 UNTRANSLATED = frozenset({
-    "code", "kbd", "math", "object", "pre", "samp", "script", "style", "svg", "textarea", "var",
+    "code", "kbd", "math", "object", "pre", "rp", "rt", "rtc", "samp", "script", "style", "svg", "textarea", "var",
 })  # fmt: skip
 """HTML elements whose content stays as it is; of "svg", what is no text of its picture."""
 _PAGES = frozenset({"html", "body"})

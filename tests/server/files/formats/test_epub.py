@@ -119,3 +119,19 @@ def test_what_is_no_book_is_refused() -> None:
 def test_tags_of_all_pages_are_counted() -> None:
     with pytest.raises(FileTooLarge, match="tags"):
         open_file(epub_of("<b>" * 150_000), "a.epub", "de", 1000)
+
+
+def test_the_description_and_pages_that_are_pictures() -> None:
+    """A picture beside the pages stays."""
+    picture = '<svg xmlns="http://www.w3.org/2000/svg"><style>a b</style><text>The cover</text></svg>'
+    item = '<item id="{0}" href="{0}.svg" media-type="image/svg+xml"/></manifest>'
+    book = epub_of("<html><p>One</p></html>", "", ("OEBPS/s.svg", picture), ("OEBPS/o.svg", picture))
+    parts = parts_of(book)
+    package = parts["OEBPS/content.opf"].decode().replace("</manifest>", item.format("s"))
+    package = package.replace("</manifest>", item.format("o")).replace("<spine>", '<spine><itemref idref="s"/>')
+    package = package.replace("</metadata>", "<dc:description>About a cover</dc:description></metadata>")
+    parts["OEBPS/content.opf"] = package.encode()
+    after = parts_of(translated(packed(list(parts.items())), str.upper))
+    assert after["OEBPS/s.svg"].decode() == picture.replace("The cover", "THE COVER")
+    assert after["OEBPS/o.svg"].decode() == picture
+    assert b"<dc:description>ABOUT A COVER</dc:description>" in after["OEBPS/content.opf"]

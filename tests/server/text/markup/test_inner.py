@@ -21,6 +21,7 @@ INNER = {
         'It\'s "red"', "Tip", "Map",
     ],
     "<iframe srcdoc='<iframe srcdoc=\"&lt;p>Deep&lt;/p>\"></iframe>One'></iframe>": ["One", "Deep"],
+    "<p>The <ruby>\u6f22<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> sign</p>": ["The \u6f22 sign"],
     "<template><p>No results</p></template>": ["No results"],
     f"<p>See <img src='{DATA}' alt='Red'> it</p><b style='background:url({DATA})'>Blue</b>": ["See it", "Blue", "Red"],
     f"<iframe srcdoc=\"<p>A <img src='{DATA}'> house</p>\"></iframe><svg><image href='{DATA}'/><text>Map</text></svg>":
