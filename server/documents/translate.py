@@ -118,7 +118,8 @@ def flags_of(sentence: Sentence, languages: tuple[str, str] = ("", "")) -> list[
     if sentence.translation is None or sentence.is_edited:
         return []
     origin = sentence.origin or sentence
-    seen = {*sentence.flags, *origin.flags, *(["truncated"] if sentence.finish_reason == "length" else [])}
+    is_cut_off = "length" in (sentence.finish_reason, origin.finish_reason)
+    seen = {*sentence.flags, *origin.flags, *(["truncated"] if is_cut_off else [])}
     return [*find_flags(origin.source, sentence.translation, languages), *sorted(seen, key=FLAGS.index)]
 
 

@@ -42,7 +42,7 @@ def with_columns(source: str, target: str) -> str:
     return "\n".join(translated)
 
 
-def _padded(lines: Sequence[str], translated: Sequence[str]) -> Sequence[str]:
+def _padded(lines: list[str], translated: list[str]) -> list[str]:
     """The lines of one block."""
     rows, new = [list(_cells(line)) for line in lines], [list(_cells(line)) for line in translated]
     is_table = [len(row) > 1 for row in rows]
@@ -73,8 +73,8 @@ def _places(anchors: Sequence[Sequence[int]], rows: Sequence[Sequence[_Cell]]) -
     ends = [0] * len(rows)
     """Of the cells that are placed, by row."""
     by_anchor: dict[int, list[tuple[int, _Cell]]] = {}
-    for number, (of_row, row) in enumerate(zip(anchors, rows, strict=True)):
-        for anchor, cell in zip(of_row, row, strict=False):
+    for number, (of_row, cells_of_row) in enumerate(zip(anchors, rows, strict=True)):
+        for anchor, cell in zip(of_row, cells_of_row, strict=False):
             by_anchor.setdefault(anchor, []).append((number, cell))
     for anchor in sorted(by_anchor, key=abs):
         cells = by_anchor[anchor]

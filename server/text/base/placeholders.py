@@ -91,6 +91,8 @@ class PlaceholderText:
     raw: dict[str, str] = field(default_factory=dict)
     _open: dict[str, list[str]] = field(default_factory=dict)
     """Name of an element -> the placeholders of its open elements, the innermost last."""
+    _controls: list[str] = field(default_factory=list)
+    """Placeholders that stay in this order."""
     _count: int = 0
 
     @property
@@ -132,6 +134,11 @@ class PlaceholderText:
         self.raw[placeholder] = raw
         self.parts.append(placeholder)
 
+    def add_control(self, raw: str) -> None:
+        """Append a standalone placeholder that never changes places with another one of these: "{% else %}"."""
+        self.add_standalone(raw)
+        self._controls.append(self.parts[-1])
+
     def add_value(self, raw: str) -> None:
         placeholder = value(self._number())
         self.raw[placeholder] = raw
@@ -145,10 +152,10 @@ class PlaceholderText:
 
     def render(self, translation: str, escape: Callable[[str], str]) -> str:
         """The `translation` of `text` with markup in place of placeholders, properly nested, and other text escaped."""
-        return "".join(
-            self.raw[part] if is_placeholder(part) else escape(part)
-            for part in nested(split_at_placeholders(translation))
-        )
+        parts = nested(split_at_placeholders(translation))
+        if len(self._controls) > 1:
+            parts = in_order(parts, self._controls)
+        return "".join(self.raw[part] if is_placeholder(part) else escape(part) for part in parts)
 
     def _number(self) -> int:
         self._count += 1
@@ -165,6 +172,17 @@ def split_at_placeholders(text: str) -> list[str]:
         parts += (text[end : match.start()], match[0])
         end = match.end()
     return [part for part in (*parts, text[end:]) if part]
+
+
+def in_order(parts: Sequence[str], ordered: Sequence[str]) -> list[str]:
+    """The parts with those that are `ordered`, as far as they are there, in that order at their places."""
+    all_ordered = {*ordered}
+    places = [at for at, part in enumerate(parts) if part in all_ordered]
+    present = {parts[at] for at in places}
+    result = list(parts)
+    for at, part in zip(places, (part for part in ordered if part in present), strict=False):
+        result[at] = part
+    return result
 
 
 def nested(parts: Sequence[str]) -> list[str]:

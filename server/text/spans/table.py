@@ -93,7 +93,7 @@ def add_templates(placeholder_text: PlaceholderText, raw: str, add_text: Callabl
 
 def add_template(placeholder_text: PlaceholderText, template: str) -> None:
     """Add a tag of a template engine: a value belongs to its sentence, other tags do not."""
-    placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_standalone(template)
+    placeholder_text.add_value(template) if shows_value(template) else placeholder_text.add_control(template)
 
 
 def _has(hints: re.Pattern[str], text: str) -> bool:

@@ -23,6 +23,11 @@ from server.text.split.segment import Segment
 # Unicode's spaces except control characters, zero-width space, byte order mark.
 OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
 _OUTER_SPACES = re.compile(f"[{OUTER_SPACE}]*+")
+_BLOCK_TAG = re.compile(
+    r"</?(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|t[rdh]|thead|tbody|blockquote|section|article|br|hr)"
+    r"(?:\s[^<>]{0,500}+)?/?>",
+    re.IGNORECASE,
+)
 _RULE_SIGNS = "=_~*#+-"
 _SHORTEST_RULE = 3
 _RULE_BEFORE = re.compile(r"(?:={3,}|_{3,}|~{3,}|\*{3,}|#{3,}|\+{3,}|-{3,})[ \u00a0]+")
@@ -32,7 +37,7 @@ def trim(part: str) -> Iterator[Segment]:
     """`part` as gap, sentence and gap; emoji and tags of template engines at its ends are gaps, values are not. One gap
     if it has no letters."""
     start, end = _inner(part) if has_letters(part) else (0, 0)
-    if start < end and (templates := template_spans(part)):
+    if start < end and (templates := _outer_tags(part)):
         start, end = _without_templates(part, start, end, templates)
     if not has_letters(part[start:end]):
         yield Segment(part, is_sentence=False)
@@ -42,6 +47,14 @@ def trim(part: str) -> Iterator[Segment]:
     yield Segment(part[start:end], is_sentence=True)
     if end < len(part):
         yield Segment(part[end:], is_sentence=False)
+
+
+def _outer_tags(part: str) -> Sequence[tuple[int, int]]:
+    """The tags of template engines and of blocks of HTML, in order."""
+    tags = template_spans(part)
+    if "<" in part and (blocks := [match.span() for match in _BLOCK_TAG.finditer(part)]):
+        return sorted({*tags, *blocks})
+    return tags
 
 
 def _without_templates(part: str, start: int, end: int, templates: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -201,5 +201,6 @@ def test_the_flags_of_a_document_are_counted_once(
     if mode == "online":
         sentences = [*sentences, *documents.append(made["id"], ["8, 15 and 22 of 1998."])["sentences"]]
     flags = Counter(flag for sentence in sentences for flag in find_flags(sentence["source"], sentence["translation"]))
+    flags.update(flag for each in sentences for flag in each.get("flags", []) if flag in ("truncated", "moved"))
     assert flags
     assert counted(through) - before == flags

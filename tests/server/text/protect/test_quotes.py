@@ -14,6 +14,9 @@ from server.text.protect.quotes import with_tight_quotes
         ("\u00ab Bonjour \u00bb, dit-elle.", "\u201e Hallo \u201c", "\u201e Hallo \u201c"),
         ("He said 'no'.", "Er sagte \u201a nein\u2018.", "Er sagte \u201anein\u2018."),
         ('6" is 15 cm', "\u201e 15 cm", "\u201e15 cm"),
+        ('a "nice" house', "ein \u201enice\u201c- Haus", "ein \u201enice\u201c Haus"),
+        ('a "nice"-house', "ein \u201enice\u201c- Haus", "ein \u201enice\u201c- Haus"),
+        ('a "nice" house', "ein \u201enice\u201c-Haus", "ein \u201enice\u201c-Haus"),
         ("No marks", "\u201e ...", "\u201e ..."),
     ],
 )
