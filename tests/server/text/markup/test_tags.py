@@ -202,3 +202,17 @@ def test_a_translation_word_by_word_has_the_tags_of_its_source(words: list[str],
     source, tags = strip_tags(block.placeholder_text.text)
     places = [(word.start, word.end) for word in words_of(source)]
     assert place_tags(tags, source, source, list(zip(places, places, strict=True))) == block.placeholder_text.text
+
+
+@pytest.mark.parametrize("last", ["gro\u00df", "\u0130stanbul", "large", "GROSS"])
+@pytest.mark.parametrize("word", ["m2", "M2"])
+def test_an_element_in_a_word_stays_in_it_beside_any_letters(word: str, last: str) -> None:
+    """Letters that become two in small letters or when case is folded; with an alignment and without one."""
+    [block] = [part for part in read_markup("20 m<sup>2</sup> large").parts if not isinstance(part, str)]
+    source, tags = strip_tags(block.placeholder_text.text)
+    target = f"{last} {word} 20"
+    ours, theirs = words_of(source), words_of(target)
+    pairs = [((ours[1].start, ours[1].end), (theirs[1].start, theirs[1].end))]
+    for aligned in (pairs, []):
+        placed = place_tags(tags, source, target, aligned)
+        assert block.placeholder_text.render(placed, str) == f"{last} {word[0]}<sup>2</sup> 20"
