@@ -22,7 +22,7 @@ def figures(case: str) -> tuple[dict[str, float], dict[str, float], dict[str, fl
 
 
 def test_the_speed_of_imported_shapes_is_what_was_measured() -> None:
-    rows = table("imported shape (tokens/s of processor time)", PAGE)
+    rows = table("imported shape (tokens/s)", PAGE)
     for case, *cells in rows:
         listed, both, whole = figures(case)
         speeds = [listed["ours"], whole["ours"], both["peer"], whole["peer"]]
@@ -38,3 +38,17 @@ def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:
         names = [ours + LISTED, ours, f"{shape} int8, peer{LISTED}", f"{shape} int8, peer"]
         assert cells == [f"{measured('imported')[f'{name}: memory']['ours']:,.0f}" for name in names]
     assert rows
+
+
+def test_the_service_of_a_firefox_shape_is_what_was_measured() -> None:
+    throughput, latency, words = (
+        measured("firefox-service")[f"64 clients: {what}"]
+        for what in ("throughput", "p95 latency", "words of a translation")
+    )
+    sentence = re.search(r"(\S+) and (\S+) sentences a second \((\S+) times\), with a p95 of (\S+) and (\S+) s", PAGE)
+    assert sentence is not None
+    assert sentence.groups() == (
+        *(f"{throughput[side]:,.0f}" for side in ("ours", "peer")), f"{throughput['ratio']:.2f}",
+        *(f"{latency[side]:.2f}" for side in ("ours", "peer")),
+    )  # fmt: skip
+    assert abs(words["ratio"] - 1) < 0.05
