@@ -60,7 +60,7 @@ class Casing:
             return word.lower() if len(word) > SHORT else None
         if word in _ACRONYMS or (word in _PRONOUNS and not in_capitals):
             return None
-        small, num_capitals = _spelled(self.pieces, word), self.pieces.num_pieces(word)
+        small, num_capitals = spelled(self.pieces, word), self.pieces.num_pieces(word)
         is_better = self.pieces.num_pieces(small) < num_capitals
         return small if is_better and in_capitals else small if self._is_word(word, small) else None
 
@@ -122,8 +122,8 @@ class Casing:
         return title if _is_better_spelled(self.pieces, title, word) else None
 
 
-def _spelled(pieces: Pieces, word: str) -> str:
-    """The spelling in small letters, with a capital initial or with a sharp s that the vocabulary knows best."""
+def spelled(pieces: Pieces, word: str) -> str:
+    """How the vocabulary knows a word in capitals best: in small letters, with a capital initial, or with a sharp s."""
     lower = word.lower()
     if pieces.language != "de":
         return min(lower, lower.capitalize(), key=lambda form: pieces.num_pieces(form) - (form == lower))

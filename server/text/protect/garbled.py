@@ -5,6 +5,7 @@ import re
 
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place
+from server.text.protect.capitals import spelled
 
 SPARSE = 2.2
 """Characters of a sentence for each of its pieces, below which it is looked at word by word."""
@@ -22,6 +23,9 @@ _LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _LONGEST = 64
 """Characters of a word that is counted as a whole; longer ones are counted by their beginning."""
 
+_LONGEST_IN_CAPITALS = 32
+"""Letters of a word in capitals; longer ones are codes."""
+
 
 def is_sparse(text: str, num_pieces: int) -> bool:
     """Whether a text has so many pieces that its words may be garbled."""
@@ -37,7 +41,16 @@ def garbled_words(sentence: str, pieces: Pieces) -> list[Place]:
     for match in _WORD.finditer(sentence):
         letters = len(_LETTERS.findall(match[0]))
         num_letters += letters
-        if letters >= SHORTEST and pieces.num_pieces(match[0][:_LONGEST]) >= DENSE * min(len(match[0]), _LONGEST):
+        word = match[0][:_LONGEST]
+        if letters >= SHORTEST and _num_pieces(word, pieces) >= DENSE * len(word):
             garbled.append(match.span())
             num_garbled += letters
     return garbled if num_garbled >= max(LEAST, SHARE * num_letters) else []
+
+
+def _num_pieces(word: str, pieces: Pieces) -> int:
+    """Of a word as it is read: a model reads words in capitals in small letters."""
+    count = pieces.num_pieces(word)
+    if not word.isupper() or len(word) > _LONGEST_IN_CAPITALS:
+        return count
+    return min(count, pieces.num_pieces(spelled(pieces, word)))
