@@ -11,8 +11,7 @@ class Device:
     """A device of this machine. `index`: which one of several, from 0. `memory`: its bytes, None where it shares the
     memory of the host. `precisions`: of graphs that it executes. `engines`: the most that run side by side on it, None
     for as many as the settings say. `slots`: sentences at the same time below which it is idle for a part of each step.
-    `encoder_tokens`: padded source tokens of one encoder batch, at most. `kept_bytes`: of states for shapes of a batch
-    that may come again. `has_few_shapes`: a new shape costs as much as many steps, so that sizes are powers of two."""
+    `encoder_tokens`: padded source tokens of one encoder batch, at most."""
 
     kind: DeviceKind
     index: int
@@ -22,8 +21,6 @@ class Device:
     engines: int | None
     slots: int
     encoder_tokens: int
-    kept_bytes: int
-    has_few_shapes: bool
 
     @property
     def name(self) -> str:
@@ -31,8 +28,7 @@ class Device:
         return f"cuda:{self.index}" if self.kind == "cuda" else self.kind
 
 
-CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 1, 256, kept_bytes=2**22, has_few_shapes=False)
-"""States of more than `kept_bytes` have steps that take much longer than to bind new arrays."""
-GPU_SLOTS, GPU_ENCODER_TOKENS, GPU_KEPT_BYTES = 128, 16_384, 2**30
+CPU = Device("cpu", 0, "CPU", None, ("int8", "fp32"), None, 1, 256)
+GPU_SLOTS, GPU_ENCODER_TOKENS = 128, 16_384
 """On an H200, 512 sentences of 24 pieces are one encoder batch; tokens a second still more than double from 32 to 128
 slots (loadtest/bench/results)."""

@@ -45,11 +45,11 @@ class Snapshot:
 class Update:
     """Something happened: this process translated a sentence, a sentence was stored, or the document changed. `place`:
     whoever has all updates up to it may continue there; None for what is not stored yet. `written`: forms of the update
-    that its listeners share."""
+    that its listeners share, also while they are made."""
 
     place: ChangePlace | None
     content: Translated | Sentence | Snapshot
-    written: dict[bool, bytes] = field(default_factory=dict)
+    written: "dict[bool, bytes | asyncio.Future[bytes]]" = field(default_factory=dict)
 
     @property
     def is_last(self) -> bool:

@@ -16,17 +16,10 @@ def keep_or_round(needed: int, current: int, rounded: int) -> int:
     return current if current // 2 < needed <= current else rounded
 
 
-def round_up_slots(needed: int, most: int, by_powers: bool = False) -> int:
-    """1, 2, 4, 8, then multiples of 8: few shapes, little idle arithmetic. `by_powers`: 8, 16, 32, 64, ..."""
-    if by_powers:
-        return min(most, max(8, 1 << (needed - 1).bit_length()))
+def round_up_slots(needed: int, most: int) -> int:
+    """1, 2, 4, 8, then multiples of 8: few shapes, little idle arithmetic."""
     sizes = [size for size in (1, 2, 4, 8) if size >= needed]
     return min(most, sizes[0] if sizes else -(-needed // 8) * 8)
-
-
-def round_up_source(needed: int, by_powers: bool = False) -> int:
-    """Multiples of 8. `by_powers`: 32, 64, 128, ..."""
-    return max(32, 1 << (needed - 1).bit_length()) if by_powers else -(-needed // 8) * 8
 
 
 def ring_capacity_for(positions: int, most: int) -> int:

@@ -1,9 +1,10 @@
 """The deterministic, single-threaded core: step() encodes, admits, decodes and resolves sentences."""
 
+import contextlib
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from server.backends.base import Backend
 from server.backends.state import Layout, document_layout
@@ -115,21 +116,24 @@ class Engine:
     def run_side_task(self) -> None:
         """Run the next side task. Never two between steps: the side tasks of a long document would delay all running
         sentences."""
-        if not self._begin_long_work():
-            return
-        try:
-            side_task = self.queue.take_side_task()
+        with self._long_work() as may_begin:
+            side_task = self.queue.take_side_task() if may_begin else None
             if side_task is not None:
                 try:
                     side_task.run()
                 finally:
                     self.queue.task_done()
-        finally:
-            self.queue.end_long_work()
 
-    def _begin_long_work(self) -> bool:
-        self._must_wait = not self.queue.begin_long_work(self.num_engines)
-        return not self._must_wait
+    @contextlib.contextmanager
+    def _long_work(self) -> Iterator[bool]:
+        """Around work that short requests would wait for; gives whether it may begin (see RequestQueue)."""
+        may_begin = self.queue.begin_long_work(self.num_engines)
+        self._must_wait = not may_begin
+        try:
+            yield may_begin
+        finally:
+            if may_begin:
+                self.queue.end_long_work()
 
     def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
@@ -138,13 +142,11 @@ class Engine:
         while not only_short and self._num_ready < self._num_free and len(self.queue):
             share = self.queue.fair_share(self.num_engines) - self.num_running - self._num_ready
             count = min(share, max(self._num_free - self._num_ready, ENCODE_AHEAD))
-            if count <= 0 or not self._begin_long_work():
+            if count <= 0:
                 break
-            try:
-                if not self._encode_next(count, False):
+            with self._long_work() as may_begin:
+                if not (may_begin and self._encode_next(count, False)):
                     break
-            finally:
-                self.queue.end_long_work()
             if self._has_short and time.monotonic() - started > MAX_ENCODE_SECONDS:
                 break
         while len(self.ready_short) < self._num_free_for_short and self.queue.num_short:

@@ -12,7 +12,7 @@ from server.backends.base import Backend, Step
 from server.backends.context import ContextAttention
 from server.backends.memory import Encoded, Layout, document_layout, fits_document
 from server.backends.state import DEAD_SCORE, DecoderState, Ints
-from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_for, round_up_slots, round_up_source
+from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_for, round_up_slots
 from server.engine.beam import backtrack, finished_candidates, is_complete, normalize
 from server.engine.constraint import ConstrainedRows
 from server.engine.history import Choices, History
@@ -97,8 +97,7 @@ class Lane:
         self.forces_eos = backend.manifest.forced_eos
         self.running: list[RunningSentence | None] = []
         self.num_running = 0
-        self._past_shapes = PastShapes(backend.device.kept_bytes)
-        self._few_shapes = backend.device.has_few_shapes
+        self._past_shapes = PastShapes()
         self.awaiting_first_token: list[SentenceRequest] = []
         self.beam_size: Ints = np.zeros(0, np.int64)
         self.max_length: Ints = np.zeros(0, np.int64)
@@ -166,10 +165,8 @@ class Lane:
         longest, document = max(content.length for content in contents), document_layout(contents)
         positions = min(self._num_positions(), self._max_ring)
         shape = BatchShape(
-            slots=keep_or_round(
-                len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots, self._few_shapes)
-            ),
-            source_length=keep_or_round(longest, self.state.source_length, round_up_source(longest, self._few_shapes)),
+            slots=keep_or_round(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots)),
+            source_length=keep_or_round(longest, self.state.source_length, -(-longest // 8) * 8),
             ring=keep_or_round(positions, self.state.capacity, ring_capacity_for(positions, self._max_ring)),
         )
         if shape != self._shape or not fits_document(self.state.memory, document):

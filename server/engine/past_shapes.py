@@ -1,5 +1,5 @@
-"""States of the shapes that a running batch had before, with their bound steps: on a CPU, to bind a graph to new arrays
-takes as long as one or two steps of few sentences; on a GPU a step of a new shape is recorded, which takes longer."""
+"""States of the shapes that a running batch had before, with their bound steps: to bind a graph to new arrays takes as
+long as one or two steps of few sentences."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -8,6 +8,9 @@ from server.backends.base import Step
 from server.backends.state import DecoderState
 from server.engine.batch_shape import BatchShape
 from server.engine.history import History
+
+MAX_BYTES = 2**22
+"""Of all states that are kept. A larger state is not kept: its steps take much longer than its binding."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +24,9 @@ class BoundState:
 
 
 class PastShapes:
-    """One state for each shape, the last used ones within `max_bytes`. States with documents are not kept."""
+    """One state for each shape, the last used ones within MAX_BYTES. States with documents are not kept."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self) -> None:
         self._states: OrderedDict[BatchShape, BoundState] = OrderedDict()
         self.ring_bytes = self.source_bytes = 0
 
@@ -44,7 +46,7 @@ class PastShapes:
         assert shape not in self._states
         self._states[shape] = bound
         self._count(bound, 1)
-        while self.ring_bytes + self.source_bytes > self._max_bytes:
+        while self.ring_bytes + self.source_bytes > MAX_BYTES:
             _, oldest = self._states.popitem(last=False)
             self._count(oldest, -1)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from server.backends.alignment import IdPair
 from server.backends.arrays import Array, Floats
+from server.engine.batches import ENCODE_TOKENS
 from server.engine.request import DeadlineExceeded, SentenceResult
 from server.engine.worker import EngineWorker
 from server.runtime.checkpoints import checkpoint
@@ -28,8 +29,8 @@ from server.translation.planning import PlannedRequest
 LEAST = 0.3
 """The least share of a translated word's attention to source words with which a source word is linked to it; chosen on
 links between dictionary words (see server/RESULTS.md)."""
-MOST_TOKENS = 256
-"""Padded tokens that are aligned together: as many as the encoder takes at once. Running sentences wait meanwhile."""
+MOST_TOKENS = ENCODE_TOKENS
+"""Padded tokens that are aligned together. Running sentences wait meanwhile."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """`GET /v1/documents/{document_id}/events`: what happens to a document, as server-sent events. A stream that was
 interrupted continues where it ended (`Last-Event-ID`)."""
 
+import asyncio
 import re
 from contextlib import aclosing
+from functools import partial
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Header, Query, Response
@@ -16,7 +18,7 @@ from server.api.requests.errors import ADMISSION, ApiError, documented
 from server.documents.feeds import LAST_POSITION, Update, place_of
 from server.documents.progress import Translated
 from server.documents.two_stage import check_explainable
-from server.runtime.offload import offload_above
+from server.runtime.offload import INLINE_CHARS, offload
 from server.stores.interface import FIRST_CHANGE, ChangePlace
 from server.stores.records import Document, Sentence
 from server.telemetry.labels import RESTING_STATES
@@ -76,12 +78,13 @@ async def _events(document: Document, admitted: AdmittedRequest, explains: bool,
 
 
 async def _written(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:
-    """The event of an update, which is made for the first of its listeners."""
-    if explains not in update.written:
-        content = update.content
-        size = len(content.source) + len(content.translation or "") if isinstance(content, Sentence) else 0
-        update.written[explains] = await offload_above(size, _event, update, explains, languages)
-    return update.written[explains]
+    """The event of an update, which is made once for all of its listeners."""
+    made = update.written.get(explains)
+    if made is None:
+        make = partial(_event, update, explains, languages)
+        made = make() if update.num_chars <= INLINE_CHARS else asyncio.ensure_future(offload(make))
+        update.written[explains] = made
+    return made if isinstance(made, bytes) else await asyncio.shield(made)
 
 
 def _event(update: Update, explains: bool, languages: tuple[str, str]) -> bytes:

@@ -1,26 +1,24 @@
 """Context on the decoder's side on ONNX Runtime: every step attends to the slot's document."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, ContextGraphs
-from server.backends.arrays import pad_ids
-from server.backends.attention import attention_of, reach_of, with_document
-from server.backends.context import Attended, ContextAttention, EncodedSource, SentenceContext, Side, States
+from server.backends.attention import attention_of, reach_of
+from server.backends.context import ContextAttention, EncodedSource, SentenceContext, States
+from server.backends.decoder_context import DecoderContext, Encode
 from server.backends.onnx.session import Device, open_graph
-from server.backends.state import Array, Encoded, Flags, Ints
-
-Encode = Callable[[Ints, Flags], list[Encoded]]
+from server.backends.state import Array
 
 
-class OnnxDecoderContext:
+class OnnxDecoderContext(DecoderContext):
     """ContextBackend beside an OnnxBackend, whose `encode` encodes the sources and whose steps attend."""
 
     def __init__(self, artifact: Artifact, files: ContextGraphs, encode: Encode, device: Device) -> None:
-        self._encode, self._bos_id = encode, artifact.manifest.special_ids.bos
-        self.side: Side = "decoder"
+        super().__init__(encode)
+        self._bos_id = artifact.manifest.special_ids.bos
         self.reach = reach_of(artifact)
         self._store, self._attend = (open_graph(artifact, name, device) for name in (files.store, files.attend))
         self._sources = artifact.manifest.source_tensors
@@ -37,21 +35,6 @@ class OnnxDecoderContext:
         names = self._store.signature.output_names
         outputs = self._store.run(names, feeds)
         return {name: output[0].astype(np.float16) for name, output in zip(names, outputs, strict=True)}
-
-    def encode_sources(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
-        encoded = self._encode(*pad_ids(sources))
-        return [EncodedSource(tuple(ids), source) for ids, source in zip(sources, encoded, strict=True)]
-
-    def attend(self, sentence: EncodedSource, context: SentenceContext | None) -> Attended:
-        return Attended(with_document(sentence.without_context, context), None)
-
-    def encode_in_context(
-        self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]
-    ) -> list[Attended]:
-        return [
-            Attended(with_document(sentence, context), None)
-            for sentence, context in zip(self._encode(source_ids, source_keep), contexts, strict=True)
-        ]
 
     def explain(
         self,

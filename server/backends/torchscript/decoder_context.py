@@ -1,7 +1,7 @@
 """Context on the decoder's side on PyTorch: every step attends to the slot's document, whose pages stay on the device
 while the sentence runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -9,18 +9,16 @@ from torch import Tensor
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ContextGraphs
-from server.backends.arrays import Array, Flags, Ints, pad_ids
-from server.backends.attention import attention_of, reach_of, with_document
-from server.backends.context import Attended, ContextAttention, EncodedSource, SentenceContext, Side, States
-from server.backends.memory import Encoded
+from server.backends.arrays import Array
+from server.backends.attention import attention_of, reach_of
+from server.backends.context import ContextAttention, EncodedSource, SentenceContext, States
+from server.backends.decoder_context import DecoderContext, Encode
 from server.backends.torchscript.graph import Loader
 from server.backends.torchscript.memory import Axes, EncodedOnDevice
 from server.backends.torchscript.place import to_host
 
-Encode = Callable[[Ints, Flags], list[Encoded]]
 
-
-class TorchDecoderContext:
+class TorchDecoderContext(DecoderContext):
     """ContextBackend beside a TorchScriptBackend, whose `encode` encodes the sources and whose steps attend."""
 
     def __init__(
@@ -32,8 +30,8 @@ class TorchDecoderContext:
         encode: Encode,
     ) -> None:
         """`sources`: the names of source tensors (see `tensors_by_axes`)."""
-        self._encode, self._sources, self._bos_id = encode, sources, artifact.manifest.special_ids.bos
-        self.side: Side = "decoder"
+        super().__init__(encode)
+        self._sources, self._bos_id = sources, artifact.manifest.special_ids.bos
         self.reach = reach_of(artifact)
         self._store, self._attend = (loader.load(name) for name in (files.store, files.attend))
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
@@ -48,21 +46,6 @@ class TorchDecoderContext:
         outputs = self._store({**feeds, "word_keep": word_keep})
         arrays = to_host([*outputs.values()])
         return {name: array[0].astype(np.float16) for name, array in zip(outputs, arrays, strict=True)}
-
-    def encode_sources(self, sources: Sequence[Sequence[int]]) -> list[EncodedSource]:
-        encoded = self._encode(*pad_ids(sources))
-        return [EncodedSource(tuple(ids), source) for ids, source in zip(sources, encoded, strict=True)]
-
-    def attend(self, sentence: EncodedSource, context: SentenceContext | None) -> Attended:
-        return Attended(with_document(sentence.without_context, context), None)
-
-    def encode_in_context(
-        self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]
-    ) -> list[Attended]:
-        return [
-            Attended(with_document(sentence, context), None)
-            for sentence, context in zip(self._encode(source_ids, source_keep), contexts, strict=True)
-        ]
 
     @torch.inference_mode()
     def explain(

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from server.artifact.manifest import ArtifactError
-from server.backends.device import CPU, GPU_ENCODER_TOKENS, GPU_KEPT_BYTES, GPU_SLOTS, Device, DeviceKind
+from server.backends.device import CPU, GPU_ENCODER_TOKENS, GPU_SLOTS, Device
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 """Of weights, rings and source tensors. Graphs compute softmax, probabilities and scores in fp32 at each."""
@@ -29,25 +29,10 @@ def find_device(name: str) -> Device:
             )
         properties = torch.cuda.get_device_properties(index)
         memory = properties.total_memory
-        return on_gpu("cuda", index, properties.name, memory, tuple(PRECISIONS))
+        return Device("cuda", index, properties.name, memory, tuple(PRECISIONS), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
     if kind == "mps" and torch.backends.mps.is_available():
-        return on_gpu("mps", 0, "Apple GPU", None, ("fp32", "fp16"))
+        return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
     raise ArtifactError(f"torch {torch.__version__} finds no device {name} on this machine: serve with --device cpu")
-
-
-def on_gpu(kind: DeviceKind, index: int, description: str, memory: int | None, precisions: tuple[str, ...]) -> Device:
-    return Device(
-        kind,
-        index,
-        description,
-        memory,
-        precisions,
-        engines=1,
-        slots=GPU_SLOTS,
-        encoder_tokens=GPU_ENCODER_TOKENS,
-        kept_bytes=GPU_KEPT_BYTES,
-        has_few_shapes=True,
-    )
 
 
 def check_precision(device: Device, precision: str) -> torch.dtype:

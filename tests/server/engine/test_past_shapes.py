@@ -1,6 +1,5 @@
 """Batches that return to a shape that they had before: the same results as with new arrays for every shape."""
 
-import dataclasses
 import random
 from collections.abc import Callable
 
@@ -10,13 +9,12 @@ from server.backends.arrays import pad_ids
 from server.backends.base import Backend
 from server.backends.state import DEAD_SCORE, DecoderState
 from server.backends.torchscript.memory import TorchMemory
+from server.engine import past_shapes
 from server.engine.engine import Engine
-from server.engine.past_shapes import PastShapes
 from server.engine.request import SearchOptions, SentenceRequest
 from server.scheduling.caller import Service
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.runs import new_engine, play, random_arrival, random_source, run
-from tests.server.engine.test_engine import assert_same
 
 KINDS = ("onnx", "torchscript")
 
@@ -24,7 +22,7 @@ KINDS = ("onnx", "torchscript")
 @pytest.fixture
 def new_arrays(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From its call on no state is kept: the slow twin."""
-    return lambda: monkeypatch.setattr(PastShapes, "keep", lambda *_: None)
+    return lambda: monkeypatch.setattr(past_shapes, "MAX_BYTES", 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,29 +37,6 @@ def test_results_are_those_of_new_arrays(load: LoadBackend, new_arrays: Callable
         assert type(ours.future.exception(timeout=0)) is type(error)
         if error is None:
             assert ours.future.result(timeout=0).hypotheses == theirs.future.result(timeout=0).hypotheses
-
-
-def test_shapes_by_powers_of_two_change_no_result(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU; and there are few of them."""
-    backend, generator = load("torchscript", "fp32"), random.Random(11)
-    arrivals = [random_arrival(generator, service=Service.BACKGROUND) for _ in range(60)]
-    usual = play(backend, arrivals, slots=20)
-    shapes, bind = set[tuple[int, int]](), backend.bind
-    monkeypatch.setattr(backend, "device", dataclasses.replace(backend.device, has_few_shapes=True, kept_bytes=2**30))
-
-    def noted(state: DecoderState) -> object:
-        shapes.add((state.slots, state.source_length))
-        return bind(state)
-
-    monkeypatch.setattr(backend, "bind", noted)
-    for ours, theirs in zip(play(backend, arrivals, slots=20), usual, strict=True):
-        error = theirs.future.exception(timeout=0)
-        assert type(ours.future.exception(timeout=0)) is type(error)
-        if error is None:
-            assert_same(ours.future.result(timeout=0), theirs.future.result(timeout=0))
-    slots, sources = {slots for slots, _ in shapes}, {length for _, length in shapes}
-    assert slots <= {1, 8, 16, 20}
-    assert all(length & (length - 1) == 0 for length in sources)
 
 
 def test_a_shape_is_bound_once(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +68,7 @@ def test_states_are_kept_within_their_bytes(load: LoadBackend, monkeypatch: pyte
     backend = load("onnx", "fp32")
     largest = backend.new_state(8, 2, 16, capacity=32).memory
     limit = largest.ring_bytes + largest.source_bytes
-    monkeypatch.setattr(backend, "device", dataclasses.replace(backend.device, kept_bytes=limit))
+    monkeypatch.setattr(past_shapes, "MAX_BYTES", limit)
     engine = new_engine(backend, slots=8)
     generator, kept = random.Random(1), set[int]()
     for _ in range(20):

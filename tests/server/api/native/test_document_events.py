@@ -1,5 +1,6 @@
 """`GET /v1/documents/{id}/events`: sentence by sentence, until the document is done."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
@@ -9,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from server.api.native import document_events
+from server.documents.feeds import Update
 from server.engine.engine import Engine
 from server.runtime.offload import INLINE_CHARS
+from server.stores.records import Sentence
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, until
 from tests.server.api.native.test_stream import Event, events_of
@@ -200,3 +204,27 @@ def test_what_is_wrong_with_a_long_sentence_is_found_beside_the_event_loop(
     assert [data["flags"][0] for kind, data in events if kind == "sentence"] == ["loop"] * 2
     assert threads[long].startswith("work-")
     assert not threads[short].startswith("work-")
+
+
+def test_the_event_of_a_long_sentence_is_made_once_for_all_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that ask while it is made wait for it, and one that goes away takes it from nobody."""
+    released, made = threading.Event(), list[str]()
+
+    def make(update: Update, *_: object) -> bytes:
+        made.append(threading.current_thread().name)
+        assert released.wait(PATIENCE)
+        return b"event"
+
+    async def listen() -> list[bytes]:
+        update = Update(None, Sentence(0, "walk " * INLINE_CHARS, (), translation="geht"))
+        listeners = [asyncio.create_task(document_events._written(update, False, ("en", "de"))) for _ in range(5)]
+        await asyncio.sleep(0)
+        listeners[0].cancel()
+        await asyncio.gather(listeners[0], return_exceptions=True)
+        released.set()
+        events = await asyncio.gather(*listeners[1:])
+        return [*events, await document_events._written(update, False, ("en", "de"))]
+
+    monkeypatch.setattr(document_events, "_event", make)
+    assert asyncio.run(listen()) == [b"event"] * 5
+    assert len(made) == 1
