@@ -74,6 +74,11 @@ class BodyBudget:
                 body.abort()
                 missing -= body.size
 
+    def _seconds_until_slow(self) -> float:
+        """Until the next body that is read becomes slow; 0 if none will."""
+        ages = (time.monotonic() - body.began for body in self._reading)
+        return next((SLOW_SECONDS - age for age in ages if age < SLOW_SECONDS), 0.0)
+
     async def wait_for(self, owner: str | None, size: int) -> None:
         """Return when `size` bytes fit. Raises ApiError (429)."""
         until = time.monotonic() + WAIT_SECONDS
@@ -85,7 +90,7 @@ class BodyBudget:
             freed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(freed)
             try:
-                await asyncio.wait((freed,), timeout=left)
+                await asyncio.wait((freed,), timeout=min(left, self._seconds_until_slow() or left))
             finally:
                 self._waiting.remove(freed)
 

@@ -138,6 +138,31 @@ def half_open(server: RunningServer, stack: ExitStack, size: int, path: str = "/
     return client
 
 
+def test_a_waiting_body_is_served_when_another_becomes_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not only at the end of its own time, when it would be refused."""
+    monkeypatch.setattr(body_budget, "WAIT_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr(body_budget, "SLOW_SECONDS", 0.05)
+
+    async def test() -> None:
+        room = BodyBudget(30, 30)
+
+        async def reading(body: BodyReservation) -> None:
+            try:
+                async with body.being_read():
+                    await body.grow(30)
+                    await asyncio.Event().wait()
+            finally:
+                body.release()
+
+        slow = asyncio.create_task(reading(room.begin(EVERYBODY)))
+        await asyncio.sleep(0)
+        await room.begin(EVERYBODY).grow(30)
+        with pytest.raises(ApiError):
+            await slow
+
+    ran(test)
+
+
 def test_half_open_uploads_fill_no_memory_and_block_no_client(
     tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
