@@ -146,7 +146,7 @@ class Translator(ServedModel):
     ) -> list[SentenceResult]:
         """The results in the form of address that the options of their requests ask for, after a second search where
         they have another one. Raises what `run` raises."""
-        if not (self.supports_formality and any(request.options.formality for request in requests)):
+        if not (any(request.options.formality for request in requests) and self.supports_formality):
             return list(results)
         addressing = Addressing(self.source_pieces, self.target_pieces, self.settings.max_beam_size)
         num_pieces = sum(len(request.source_ids) for request in requests)

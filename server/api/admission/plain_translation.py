@@ -1,10 +1,9 @@
 """Texts in, translations out, with the server's defaults: what the compatible APIs have in common."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
-from server.api.admission.by_language import translate_by_language
 from server.api.admission.remembering import with_memory
 from server.api.admission.text_languages import TextLanguages
 from server.api.admission.two_models import pivot_of, refuse
@@ -12,11 +11,14 @@ from server.api.requests.limits import requested_options
 from server.api.serving.routing import TwoModels
 from server.text.markup.tokens import Kind
 from server.text.protect.terms import Terms
-from server.translation.assembly import TextTranslation, TranslationOutcome
+from server.translation.assembly import TextHypothesis, TextTranslation, TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts, translate_markup
 from server.translation.planning import TextRequest
 from server.translation_memory.pairs import EXACT
+
+Translate = Callable[[str, list[str]], Awaitable[TranslationOutcome]]
+"""(language, texts in it) -> their translations."""
 
 
 async def translate_texts(
@@ -52,3 +54,21 @@ async def translate_texts(
 
     sources = [detected.language for detected in languages.sources]
     return await translate_by_language(admitted, texts, sources, languages.target, translate)
+
+
+async def translate_by_language(
+    admitted: AdmittedRequest, texts: Sequence[str], languages: Sequence[str], target: str, translate: Translate
+) -> list[TextTranslation]:
+    """The translations of `texts`, in their order; `languages` are their languages. Texts in the `target` language are
+    returned unchanged."""
+    translations = {place: _unchanged(text) for place, text in enumerate(texts) if languages[place] == target}
+    for language in dict.fromkeys(other for other in languages if other != target):
+        places = [place for place, other in enumerate(languages) if other == language]
+        outcome = await translate(language, [texts[place] for place in places])
+        admitted.timings(outcome)
+        translations.update(zip(places, outcome.translations, strict=True))
+    return [translations[place] for place in range(len(texts))]
+
+
+def _unchanged(text: str) -> TextTranslation:
+    return TextTranslation(text, (), (TextHypothesis(text, 0.0),))

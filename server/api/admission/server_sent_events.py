@@ -35,12 +35,6 @@ def event(name: str, data: BaseModel, event_id: str | None = None) -> bytes:
     return b"".join((first, b"event: ", name.encode(), b"\ndata: ", json_of(data, exclude_none=True), b"\n\n"))
 
 
-def asks_for_events(request: Request) -> bool:
-    """Whether events are the first media type of the request's Accept."""
-    first = request.headers.get("accept", "").split(",")[0].split(";")[0]
-    return first.strip().lower() == MEDIA_TYPE
-
-
 def described(meaning: str, *names: str) -> dict[str, object]:
     """The entry of the media type in a route's OpenAPI; its schema is that of one event, whose data is JSON."""
     fields = {"event": {"type": "string", "enum": [*names, "error"]}, "data": {"type": "string"}}

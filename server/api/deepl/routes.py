@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
-from server.api.admission.by_language import translate_by_language
 from server.api.admission.detection import Detected, check_not_foreign, detect_sources
+from server.api.admission.plain_translation import translate_by_language
 from server.api.admission.remembering import UNKNOWN_MEMORY
 from server.api.admission.two_models import pivot_of
 from server.api.deepl.route import DEEPL, DeepLPollRoute, DeepLRoute

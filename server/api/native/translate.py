@@ -9,9 +9,9 @@ from server.api.admission.api_route import ApiRoute
 from server.api.admission.remembering import DEFAULT_THRESHOLD, UNKNOWN_MEMORY, with_memory
 from server.api.admission.server_sent_events import (
     KEEPALIVE_COMMENT,
+    MEDIA_TYPE,
     Events,
     EventStream,
-    asks_for_events,
     described,
     event,
 )
@@ -90,6 +90,12 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 
+def asks_for_events(request: Request) -> bool:
+    """Whether events are the first media type of the request's Accept."""
+    first = request.headers.get("accept", "").split(",")[0].split(";")[0]
+    return first.strip().lower() == MEDIA_TYPE
+
+
 async def _begin_stream(
     translator: Translator, texts: TextRequest, terms: Terms | None, remembering: TranslatesTexts
 ) -> Stream:
@@ -124,6 +130,8 @@ async def _translate_by_two(
 async def _remembering(
     admitted: AdmittedRequest, translator: TranslatesTexts, route: Route, body: TranslateRequest
 ) -> TranslatesTexts:
+    if not body.translation_memory_id:
+        return translator
     given = body.translation_memory_threshold
     threshold = DEFAULT_THRESHOLD if given is None else given
     return await with_memory(admitted, translator, route, body.translation_memory_id, threshold)

@@ -15,6 +15,9 @@ def served_code(requested: str, served: Iterable[str]) -> str | None:
     """The one of `served` that is equal to `requested` in any case and with - or _, else one of the same language,
     script and region, else of the same language and script, those without a region first, else the language alone
     (RFC 4647, section 3.4, after the aliases of the registry and of CLDR). None where there is none."""
+    served = tuple(served)
+    if requested in served:
+        return requested
     codes = {spelled(code): code for code in served}
     exact = codes.get(spelled(requested))
     wanted = Tag.of(requested) if exact is None else None

@@ -9,6 +9,7 @@ from server.text.checks.repetition import is_repetitive
 MIN_COPIED_WORDS = 3
 
 _WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
 
 
 def find_flags(source: str, target: str, languages: tuple[str, str] = ("", "")) -> tuple[str, ...]:
@@ -18,11 +19,16 @@ def find_flags(source: str, target: str, languages: tuple[str, str] = ("", "")) 
         return ("empty",) if any(map(str.isalnum, source)) else ()
     flags = {
         "loop": is_repetitive(source, target),
-        "numbers_changed": numbers_changed(source, target, languages)
-        or currency_lost(source, target, languages[1].partition("-")[0]),
+        "numbers_changed": _has_other_numbers(source, target, languages),
         "untranslated": is_copy(source, target),
     }
     return tuple(flag for flag, is_set in flags.items() if is_set)
+
+
+def _has_other_numbers(source: str, target: str, languages: tuple[str, str]) -> bool:
+    if not (_DIGIT.search(source) or _DIGIT.search(target)):
+        return False
+    return numbers_changed(source, target, languages) or currency_lost(source, target, languages[1].partition("-")[0])
 
 
 def is_copy(source: str, target: str) -> bool:

@@ -11,7 +11,7 @@ vocabulary cannot spell), and puts the translations of a glossary's terms in pla
    does not read soft hyphens and the mark of an accelerator (`accelerators`).
 3. A sentence in capitals is given to the model in small letters, and its translation is set in capitals; so is a single
    word in capitals, if the words that come from it can be found (`capitals`).
-   Runs of punctuation are in the translation as they are in the source (`punctuation_runs`).
+   Runs of punctuation and quotation marks are in the translation as they are in the source (`punctuation`).
 4. In the translation only the first copy of each mask stays, and masks become spans again.
 5. The model may lose a mask. If the span is one end of a tag whose other end (its partner) is in the translation, the
    mask is inserted as many words from its partner as in the source; otherwise at the same relative position as in the

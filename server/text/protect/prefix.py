@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from server.text.base.pieces import Pieces
 from server.text.protect.masks import Masked
-from server.text.protect.restoring import Restored, restore, restore_continuation, restore_partial
+from server.text.protect.restoring import Restored, restore_continuation, restore_partial
 
 WORD_START = "\u2581"
 
@@ -45,11 +45,9 @@ def encode_prefix(text: str, masked: Masked, pieces: Pieces, spellable: Callable
     return Prefix(text, ids[:-1], frozenset(decoded_masks))
 
 
-def restore_translation(masked: Masked, prefix: Prefix | None, ids: Sequence[int], pieces: Pieces) -> Restored:
+def restore_translation(masked: Masked, prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> Restored:
     """The translation of `ids`, which include the ids of the prefix: the prefix byte for byte, then the continuation
     with spans in place of masks."""
-    if prefix is None:
-        return restore(masked, pieces.decode([ids])[0])
     continuation = restore_continuation(masked, pieces.decode([ids[len(prefix.ids) :]])[0], prefix.decoded_masks)
     space = _space_after(prefix, ids, pieces) if continuation.text else ""
     return Restored(prefix.text + space + continuation.text, continuation.is_moved)
@@ -63,9 +61,7 @@ def _space_after(prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:
     return " " if following and following[0].startswith(WORD_START) else ""
 
 
-def restore_partial_translation(masked: Masked, prefix: Prefix | None, ids: Sequence[int], pieces: Pieces) -> str:
+def restore_partial_translation(masked: Masked, prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:
     """`restore_translation` for a translation that is being decoded; at least the prefix."""
-    if prefix is None:
-        return restore_partial(masked, pieces.decode_beginning(ids))
     continuation = restore_partial(masked, pieces.decode_beginning(ids[len(prefix.ids) :]), prefix.decoded_masks)
     return prefix.text + _space_after(prefix, ids, pieces) * bool(continuation) + continuation

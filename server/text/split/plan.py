@@ -13,7 +13,7 @@ from server.text.protect.garbled import garbled_words, is_sparse
 from server.text.protect.masking import has_words, mask
 from server.text.protect.masks import Masked
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
-from server.text.protect.restoring import Restored
+from server.text.protect.restoring import Restored, restore, restore_partial
 from server.text.protect.terms import Terms
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
@@ -56,10 +56,14 @@ class PlannedSentence:
 
     def restore(self, ids: Sequence[int], pieces: Pieces) -> Restored:
         """The translation of which the model decoded `ids` of the target's `pieces`."""
+        if self.prefix is None:
+            return restore(self.masked, pieces.decode([ids])[0])
         return restore_translation(self.masked, self.prefix, ids, pieces)
 
     def restore_partial(self, ids: Sequence[int], pieces: Pieces) -> str:
         """The translation as far as it is decoded."""
+        if self.prefix is None:
+            return restore_partial(self.masked, pieces.decode_beginning(ids))
         return restore_partial_translation(self.masked, self.prefix, ids, pieces)
 
     def with_prefix(self, prefix: str, pieces: Pieces) -> "PlannedSentence":

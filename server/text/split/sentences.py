@@ -50,7 +50,7 @@ def segments_of(text: str, language: str) -> Iterator[Segment]:
 def _with_messages(text: str, language: str) -> Iterator[Segment]:
     """The segments of a text. Each text of an argument of a message is split by itself; its syntax is a gap."""
     end = 0
-    for argument in find_arguments(text):
+    for argument in find_arguments(text) if "{" in text else ():
         yield from _with_templates(text[end : argument.start], language)
         end = argument.start
         for start, stop in argument.texts:

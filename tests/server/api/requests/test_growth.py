@@ -11,8 +11,8 @@ from starlette.requests import Request
 
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.authentication import presented_key, timeout_of
-from server.api.admission.server_sent_events import asks_for_events
 from server.api.app import ROUTERS
+from server.api.native.translate import asks_for_events
 from server.api.requests.body import MAX_JSON_VALUES, fields_of, parse, values_in
 from server.api.requests.body_key import key_in
 from server.api.requests.content_disposition import attachment, attachment_for_old_clients

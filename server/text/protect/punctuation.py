@@ -1,5 +1,5 @@
-"""Runs of punctuation: "!!!!", "?!", "..." and "\u2026" are in the translation as in the source. Models write other
-numbers of signs."""
+"""Punctuation of a translation, where a model writes other signs than its source has: the lengths of runs such as
+"!!!!", "?!", "..." and "\u2026", blanks inside of quotation marks and hyphens behind them."""
 
 import re
 from collections.abc import Sequence
@@ -8,6 +8,17 @@ _RUN = re.compile("[!?.\u2026]++")
 _WIDE_END = re.compile(r"(?<![\uff01\uff1f])[\uff01\uff1f]++(?=[\u300d\u300f\uff09\u201d]*\Z)")
 _END = re.compile(r"(?<![!?.\u2026])[!?.\u2026]++(?=[^\w!?.\u2026]*\Z)")
 _WIDE = str.maketrans({"!": "\uff01", "?": "\uff1f"})
+
+_LOOSE = re.compile(r"(?<=[\u201e\u201a])[ \u00a0]+(?=\w)")
+_LOOSE_IN_SOURCE = re.compile(r"(?:^|\s)[\"'\u201c\u201e\u201a\u2018\u00ab\u2039][ \u00a0\u202f]+\w")
+_CLOSING = '[\u201c\u201d\u2019\u00bb"]'
+_HYPHEN = re.compile(rf"(?<={_CLOSING})[-\u2010\u2011](?= \w)")
+_HYPHEN_IN_SOURCE = re.compile(rf"{_CLOSING}[-\u2010\u2011]")
+
+
+def with_punctuation_of(source: str, target: str) -> str:
+    """The target with the source's runs of punctuation, and with quotation marks as in the source."""
+    return with_tight_quotes(source, with_runs_of(source, target))
 
 
 def with_runs_of(source: str, target: str) -> str:
@@ -45,3 +56,13 @@ def _replaced(text: str, found: Sequence[re.Match[str]], runs: Sequence[str]) ->
         parts += (text[end : match.start()], run if is_other else match[0])
         end = match.end()
     return "".join([*parts, text[end:]])
+
+
+def with_tight_quotes(source: str, target: str) -> str:
+    """The target without blanks behind an opening mark, and hyphens between a closing mark and a blank, unless the
+    source has such."""
+    if _HYPHEN.search(target) and not _HYPHEN_IN_SOURCE.search(source):
+        target = _HYPHEN.sub("", target)
+    if "\u201e" not in target and "\u201a" not in target:
+        return target
+    return target if _LOOSE_IN_SOURCE.search(source) else _LOOSE.sub("", target)
