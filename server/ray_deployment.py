@@ -20,7 +20,9 @@ from ray import serve
 from server.api.app import create_app
 from server.api.serving.server_state import ServerState
 from server.cli.serve import SWITCH_INTERVAL
-from server.settings import SETTINGS, Settings, SettingsError, nearest
+from server.runtime.nearest_name import nearest
+from server.runtime.setting_fields import SettingsError
+from server.settings import SETTINGS, Settings
 from server.telemetry.logs import log_config
 
 # Ray sends usage data to its vendor unless this is set before it starts.

@@ -8,47 +8,18 @@ reject unknown variables.
 """
 
 import dataclasses
-import difflib
-import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Literal, get_type_hints
 
 from server.runtime.cpu_cores import usable_cores
+from server.runtime.nearest_name import nearest
+from server.runtime.setting_fields import ENV_PREFIX, Setting, SettingsError, check, parse, setting
 
-ENV_PREFIX = "RINGMT_"
 KEYS_IN_STORE = "store"
 """The setting `api_keys` of a server whose keys are all in its store."""
-LONGEST_NAME = 100
-"""Characters of the longest name for which `nearest` makes a suggestion."""
 BUNDLED_MODELS = Path(__file__).parent / "bundled"
-
-T = TypeVar("T")
-
-
-class SettingsError(ValueError):
-    """An invalid setting; the message names it and what to write instead."""
-
-
-def setting(
-    default: T, meaning: str, at_least: float | None = None, shown: str | None = None, matches: str | None = None
-) -> T:
-    """A dataclass field with its default, its description and its smallest value. `shown` replaces a default that
-    depends on the machine in help texts; `matches` is the pattern of a text."""
-    metadata = {"meaning": meaning, "at_least": at_least, "shown": shown, "matches": matches}
-    field: T = dataclasses.field(default=default, metadata=metadata)
-    return field
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for an unknown name: the nearest known name, or all known names."""
-    names = sorted(known)
-    if len(name) > LONGEST_NAME:  # a client may have sent it, and comparing takes quadratic time
-        return f"known: {', '.join(names)}"
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean '{near[0]}'?" if near else f"known: {', '.join(names)}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +62,7 @@ class EngineSettings:
     max_beam_size: int = setting(8, "largest beam size that a request may choose", at_least=1)
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -246,7 +217,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
         if self.port > 65535:
             raise SettingsError(f"port must be at most 65535, not {self.port}")
         if self.default_beam_size > self.engine.max_beam_size:
@@ -283,43 +254,10 @@ class Settings:
                 f"{origin} is empty: give the keys (`ringmt key NAME` makes a line) or their file, or leave it out "
                 "to give every client full access"
             )
-        values = {name: _parse(origin, text, SETTINGS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
+        values = {name: parse(origin, text, SETTINGS_BY_NAME[name].kind) for name, (origin, text) in texts.items()}
         engine = {name: value for name, value in values.items() if SETTINGS_BY_NAME[name].is_engine}
         rest = {name: value for name, value in values.items() if not SETTINGS_BY_NAME[name].is_engine}
         return cls(engine=EngineSettings(**engine), **rest)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The description of a setting. `kind` is the field's type; `choices`: the value in a help text."""
-
-    name: str
-    kind: object
-    default: str
-    meaning: str
-    is_engine: bool
-
-    @property
-    def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def env(self) -> str:
-        return ENV_PREFIX + self.name.upper()
-
-    @property
-    def is_list(self) -> bool:
-        return self.kind == tuple[Path, ...]
-
-    @property
-    def choices(self) -> str:
-        if get_origin(self.kind) is Literal:
-            return "|".join(get_args(self.kind))
-        if self.kind is int:
-            return "N"
-        if self.kind is float:
-            return "X"
-        return "TEXT" if self.kind is str else "FOLDERS"
 
 
 def _settings_of_class(owner: type[EngineSettings] | type[Settings]) -> list[Setting]:
@@ -343,21 +281,6 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def _check(settings: EngineSettings | Settings) -> None:
-    """Raise SettingsError for a number below its smallest value or a text that is not among the choices."""
-    kinds = get_type_hints(type(settings))
-    for field in dataclasses.fields(settings):
-        value, least = getattr(settings, field.name), field.metadata.get("at_least")
-        if least is not None and not (math.isfinite(value) and value >= least):
-            raise SettingsError(f"{field.name} must be at least {least}, not {value}")
-        pattern = field.metadata.get("matches")
-        if pattern and not re.fullmatch(pattern, value):
-            raise SettingsError(f"{field.name} is {field.metadata['meaning']}; not '{value}'")
-        choices = get_args(kinds[field.name]) if get_origin(kinds[field.name]) is Literal else ()
-        if choices and value not in choices:
-            raise SettingsError(f"{field.name} must be one of {', '.join(choices)}, not '{value}'")
-
-
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Field name -> (variable, text)."""
     texts = {}
@@ -368,21 +291,6 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
                 raise SettingsError(f"unknown environment variable {variable}: {nearest(variable, by_env)}")
             texts[by_env[variable]] = (variable, text)
     return texts
-
-
-def _parse(origin: str, text: str, kind: object) -> Any:
-    """`text` as a value of the field's type; choices and bounds are checked by `_check`."""
-    try:
-        if kind is int:
-            return int(text)
-        if kind is float:
-            return float(text)
-    except ValueError:
-        expected = "a whole number" if kind is int else "a number"
-        raise SettingsError(f"{origin} must be {expected}, not '{text}'") from None
-    if kind == tuple[Path, ...]:
-        return tuple(Path(part.strip()) for part in text.split(",") if part.strip())
-    return text
 
 
 SETTINGS = tuple(_settings_of_class(Settings) + _settings_of_class(EngineSettings))

@@ -1,9 +1,11 @@
 """The README and the pages that it names say what is true: paths, routes, settings, targets and examples."""
 
+import argparse
 import asyncio
 import json
 import re
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import httpx
@@ -13,6 +15,7 @@ from fastapi.routing import APIRoute
 from server.api.app import create_app
 from server.api.mcp import route as mcp
 from server.api.requests.errors import TABLE
+from server.cli.main import COMMANDS, SERVER_COMMANDS
 from server.settings import BUNDLED_MODELS, EngineSettings, Settings
 from server.telemetry.metrics import Metrics
 from server.translation.planning import TextRequest
@@ -179,3 +182,71 @@ UNPLAIN = re.compile(
 def test_pages_name_subjects_and_what_they_do(page: str) -> None:
     assert UNPLAIN.findall(read(page)) == []
     assert UNPLAIN.findall("Who sends X gets Y.") == ["Who sends"]
+
+
+ALL_PAGES = tuple(
+    str(page.relative_to(ROOT))
+    for page in sorted(ROOT.rglob("*.md"))
+    if not {".venv", "node_modules", "build"} & set(page.relative_to(ROOT).parts)
+)
+TOPS = "server|model|export|docker|tests|loadtest"
+
+
+def missing_files(text: str) -> list[str]:
+    """Files of this tree that a text names and that do not exist; a path of a package may lack its .py."""
+    named = re.findall(rf"(?<![\w/.\"'])((?:{TOPS})/[\w./-]*\w\.(?:py|md|yaml|tsv|txt|csv))\b", text)
+    named += re.findall(rf"`((?:{TOPS})/[\w./-]*\w)`", text)
+    return [path for path in named if not ((ROOT / path).exists() or (ROOT / f"{path}.py").exists())]
+
+
+def test_every_file_that_any_page_names_exists() -> None:
+    wrong = {page: missing for page in ALL_PAGES if (missing := missing_files(read(page)))}
+    assert wrong == {}
+    assert missing_files("see `server/gone` and server/gone.py, not server/settings.py") == [
+        "server/gone.py",
+        "server/gone",
+    ]
+
+
+def test_every_file_that_the_code_names_exists() -> None:
+    """In comments and docstrings; NAME stands for any name."""
+    sources = [path for top in TOPS.split("|") for path in (ROOT / top).rglob("*.py") if path != Path(__file__)]
+    wrong = {
+        str(path.relative_to(ROOT)): missing
+        for path in sources
+        if (missing := [name for name in missing_files(path.read_text(encoding="utf-8")) if "NAME" not in name])
+    }
+    assert len(sources) > 500
+    assert wrong == {}
+
+
+def command_lines(text: str) -> list[str]:
+    """The commands of a page, from `ringmt` to the end of the line or of the code span."""
+    joined = text.replace("\\\n", " ")
+    return re.findall(r"(?:^|`|\$ )(?:[A-Z_]+=\S+ )*ringmt ([a-z][^`\n]*)", joined, flags=re.MULTILINE)
+
+
+def flags_of(entry: EntryPoint) -> set[str]:
+    parser = argparse.ArgumentParser()
+    entry.load().add_arguments(parser)
+    return {option for action in parser._actions for option in action.option_strings}
+
+
+def test_every_command_and_flag_that_a_page_names_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    others = project["entry-points"]["ringmt.commands"]
+    entries = {**SERVER_COMMANDS, **{name: EntryPoint(name, value, "ringmt") for name, value in others.items()}}
+    assert entries.keys() == COMMANDS.keys()
+    flags = {name: flags_of(entry) for name, entry in entries.items()}
+    pages = [page for page in ALL_PAGES if page != "CHANGELOG.md"]  # which also names what is gone
+    lines = [(page, line) for page in pages for line in command_lines(read(page))]
+    assert len(lines) > 60
+    wrong = []
+    for page, line in lines:
+        name, *rest = line.split()
+        known = flags.get(name)
+        used = [] if known is None else re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", " ".join(rest).split(" | ")[0])
+        wrong += [f"{page}: ringmt {name} {flag}" for flag in used if known is not None and flag not in known]
+        if known is None:
+            wrong.append(f"{page}: ringmt {name}")
+    assert wrong == []

@@ -13,10 +13,12 @@ from fastapi.routing import APIRoute
 from server.api.adapters import registry as adapters
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.middleware import CLIENT_GONE, RequestMiddleware
+from server.api.deepl import documents as deepl_documents
 from server.api.deepl import glossaries as deepl_glossaries
 from server.api.deepl import routes as deepl
 from server.api.deepl import translation_memories as deepl_memories
 from server.api.deepl.route import DEEPL
+from server.api.libretranslate import files as libretranslate_files
 from server.api.libretranslate import routes as libretranslate
 from server.api.libretranslate import spec
 from server.api.libretranslate.route import CorsForPaths
@@ -41,7 +43,7 @@ from server.api.operations import web_page as page
 from server.api.requests.errors import ApiError, Dialect
 from server.api.requests.openapi import Application
 from server.api.requests.router_errors import answer_router_errors
-from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState, at_most
+from server.api.serving.server_state import GIVE_UP_SECONDS, ServerState
 from server.api.transport.forwarded import ForwardedRequests, Proxies
 from server.api.transport.peer_requests import PeerRequests
 from server.engine.worker import STOP_SECONDS
@@ -49,8 +51,10 @@ from server.keys.ring import KeyRing
 from server.keys.shared_traffic import new_traffic
 from server.runtime.dedicated_thread import in_dedicated_thread
 from server.runtime.processes.worker_process import WorkerProcess
+from server.runtime.setting_fields import SettingsError
+from server.runtime.time_limit import at_most
 from server.runtime.trim_heap import collect
-from server.settings import Settings, SettingsError
+from server.settings import Settings
 from server.stores.interface import StoreError
 from server.telemetry.collector import open_tracing
 from server.telemetry.metrics import Metrics, package_version
@@ -73,10 +77,13 @@ ROUTERS: tuple[APIRouter, ...] = (
     keys.admin,
     libretranslate.router,
     libretranslate.probes,
+    libretranslate_files.router,
+    libretranslate_files.downloads,
     spec.router,
     chat.router,
     deepl.router,
-    deepl.polls,
+    deepl_documents.router,
+    deepl_documents.polls,
     deepl_glossaries.router,
     deepl_memories.router,
     *adapters.ROUTERS,

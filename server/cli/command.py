@@ -5,7 +5,8 @@ import os
 from collections.abc import Iterable
 from typing import Protocol
 
-from server.settings import Setting, Settings
+from server.runtime.setting_fields import Setting
+from server.settings import Settings
 
 ENTRY_POINT_GROUP = "ringmt.commands"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from server.keys.editing import EditableKeys, FileKeys, StoreKeys, limit, rotate
 from server.keys.lines import lines_of, read_limits, read_scopes, read_time, written_time
 from server.keys.record import LIMITS, NAME, SCOPES, KeyRecord, Secret, hash_of, new_secret, sorted_scopes
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 from server.stores.open_store import open_store
 
 ACTIONS = ("add", "limit", "list", "revoke", "rotate")

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from server.cli.command import ENTRY_POINT_GROUP, Command
 from server.cli.process_shape import blas_threads
-from server.settings import nearest
+from server.runtime.nearest_name import nearest
 from server.telemetry.metrics import package_version
 
 COMMANDS = {

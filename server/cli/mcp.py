@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from server.artifact.discovery import find_models
 from server.cli.command import add_setting_flags, settings_of
-from server.settings import SETTINGS, Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import SETTINGS, Settings
 from server.telemetry.logs import log_config
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from starlette.types import ASGIApp
 
 from server.api.mcp.instructions import INSTRUCTIONS
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 from server.telemetry.metrics import package_version
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages have parts of requests

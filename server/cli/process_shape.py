@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from server.runtime.cpu_cores import usable_cores
-from server.settings import EngineSettings, Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import EngineSettings, Settings
 
 CORES_A_PROCESS = 4
 """Cores that one process uses well: an engine has as many threads by default, and their steps share one interpreter."""

@@ -16,7 +16,8 @@ from server.documents.errors import Unservable
 from server.engine.request import SearchOptions
 from server.files.formats.base import FileOptions
 from server.files.formats.registry import FORMATS
-from server.settings import SETTINGS, Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import SETTINGS, Settings
 from server.stores.interface import StoreError
 from server.stores.records import Mode
 from server.telemetry.metrics import Metrics

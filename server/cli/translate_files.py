@@ -18,7 +18,7 @@ from server.files.in_process import InProcessParser
 from server.files.parsing import SourceFile, parse
 from server.stores.records import Mode
 from server.text.base.language_tags import base_language
-from server.translation.remembered import MemoryUse
+from server.translation.memory_lookup import MemoryUse
 from server.translation.translator import RequestedOptions, Translator
 from server.translation_memory.exchange import FileFormat, MalformedFile, read_pairs
 from server.translation_memory.index import MemoryIndex

@@ -7,7 +7,8 @@ from collections.abc import Collection
 
 from server.runtime.periodic_thread import PeriodicThread
 from server.stores.interface import ContextStore, StoreError
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 
 logger = logging.getLogger("ringmt")
 

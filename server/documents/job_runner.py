@@ -25,7 +25,8 @@ from server.stores.interface import ContextStore, StoreError, UnknownDocument
 from server.stores.records import Document
 from server.stores.threads import in_store_thread
 from server.telemetry.labels import DocumentState
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 from server.telemetry.tracing import Tracing, current
 from server.translation.translator import Translator
 

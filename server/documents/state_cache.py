@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from server.runtime.lru_cache import LRUCache
 from server.telemetry.labels import StateEviction, StateLookup
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 
 Value = TypeVar("Value")
 

@@ -27,7 +27,7 @@ from server.text.checks.flags import find_flags
 from server.text.protect.restoring import Restored
 from server.text.protect.terms import Terms
 from server.text.split.sentences import split_text
-from server.translation.remembered import MemoryUse
+from server.translation.memory_lookup import MemoryUse
 from server.translation.translator import RequestedOptions, Translator
 from server.translation.two_stage import translate_in_two_stages
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from server.runtime.checkpoints import checkpoint
 from server.stores.records import Sentence
-from server.translation.remembered import Lookup, MemoryUse, most_chars
+from server.translation.memory_lookup import Lookup, MemoryUse, most_chars
 
 
 @dataclass(frozen=True)

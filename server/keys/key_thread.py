@@ -9,9 +9,10 @@ from server.keys.ring import KeyRing, read_key_file
 from server.keys.stored import read_stored
 from server.keys.usage import CharacterUsage
 from server.runtime.periodic_thread import PeriodicThread
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 from server.stores.interface import ContextStore, StoreError
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 
 logger = logging.getLogger("ringmt")
 

@@ -23,7 +23,8 @@ from server.keys.record import (
     new_secret,
     sorted_scopes,
 )
-from server.settings import SettingsError, nearest
+from server.runtime.nearest_name import nearest
+from server.runtime.setting_fields import SettingsError
 
 FIELDS = (*LIMITS, "expires")
 _LINE = re.compile(

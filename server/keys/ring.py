@@ -10,7 +10,8 @@ from pathlib import Path
 from server.keys.key import CountedTraffic, Key, Origin, Traffic
 from server.keys.lines import read_keys
 from server.keys.record import KeyRecord, Secret, hash_of
-from server.settings import KEYS_IN_STORE, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import KEYS_IN_STORE
 
 INDEXED = 16
 """Hexadecimal digits of a hash by which it is looked up; the rest is compared in constant time."""

@@ -4,72 +4,24 @@ sees them."""
 import dataclasses
 import threading
 import time
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from server.stores import validation
-from server.stores.codec import decode_document, decode_sentence, encode
+from server.stores.codec import decode_sentence, encode
 from server.stores.fair_order import Candidate, next_candidate, tags_after
 from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
 from server.stores.limits import NO_LIMITS, Bound, DocumentLimits, StoreFull, Usage, charge_of
 from server.stores.memory_glossaries import MemoryGlossaries
+from server.stores.memory_records import INDICES, MemoryRecord, new_record, number_of
 from server.stores.memory_translation_memories import MemoryTranslationMemories
 from server.stores.memory_usage import MemoryUsage
 from server.stores.records import Document, Sentence
 from server.stores.sorted_ids import SortedIds
 from server.telemetry.labels import OPEN_STATES, DocumentState
 
-
-@dataclass
-class _Record:
-    """`document` and `sentences` are encoded, so that no caller can change them, and their lengths are their sizes.
-    `leased_until` is in the clock's seconds, 0 without a lease."""
-
-    document: str
-    owner: str
-    model: str
-    state: DocumentState
-    version: int
-    created: float
-    touched: float
-    sentences: list[str]
-    size: int
-    changed: "array[int]"
-    """The ChangePlace of every sentence as one number (see _number), ascending."""
-    written_by: "array[int]"
-    """For each sentence, the version of its ChangePlace."""
-    worker: str | None = None
-    leased_until: float = 0.0
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in OPEN_STATES
-
-    @property
-    def charge(self) -> int:
-        return charge_of(self.size, self.state)
-
-    def write(self, indices: Sequence[int]) -> None:
-        """Sentences of these indices, ascending, were written by the present version."""
-        for index in indices:
-            if index < len(self.written_by):
-                del self.changed[bisect_left(self.changed, _number(ChangePlace(self.written_by[index], index)))]
-                self.written_by[index] = self.version
-            else:
-                self.written_by.append(self.version)
-        self.changed.extend(_number(ChangePlace(self.version, index)) for index in indices)
-
-    def decoded(self) -> Document:
-        document = decode_document(self.document)
-        return dataclasses.replace(document, owner=self.owner, state=self.state, version=self.version)
-
-
-INDICES = 2**32
-"""More than any sentence's index."""
 _ALL_OWNERS = None
 """The key of lists of the documents of all owners."""
 _ANY_STATE = None
@@ -82,7 +34,7 @@ class MemoryStore:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, MemoryRecord] = {}
         self._usage: defaultdict[str | None, Usage] = defaultdict(Usage)
         self._now, self._tags = 0, dict[str, int]()
         """The tag of the last claim, and the tags of owners; see fair_order.py."""
@@ -111,7 +63,7 @@ class MemoryStore:
             bound = limits.reached(*usage, charge, document.state in OPEN_STATES)
             if bound is not None:
                 raise self._full(limits, bound, document.owner)
-            record = _record(document, document.owner, body, bodies, size)
+            record = new_record(document, document.owner, body, bodies, size)
             record.write(range(len(bodies)))
             self._add(document.id, record)
 
@@ -157,7 +109,7 @@ class MemoryStore:
             merged = old.sentences
             for sentence, encoded in zip(ordered, bodies, strict=True):
                 merged[sentence.index : sentence.index + 1] = [encoded]
-            new = _record(document, old.owner, body, merged, size)
+            new = new_record(document, old.owner, body, merged, size)
             new.changed, new.written_by = old.changed, old.written_by
             new.write([sentence.index for sentence in ordered])
             if document.state == "running":
@@ -232,7 +184,7 @@ class MemoryStore:
         validation.check_changes(limit)
         with self._locked():
             record = dataclasses.replace(self._find(document_id))
-            start = bisect_right(record.changed, _number(after))
+            start = bisect_right(record.changed, number_of(after))
             places = [ChangePlace(*divmod(number, INDICES)) for number in record.changed[start : start + limit]]
             bodies = [record.sentences[place.position] for place in places]
             are_all = start + limit >= len(record.changed)
@@ -280,18 +232,18 @@ class MemoryStore:
     def _usage_of(self, owner: str | None) -> Usage:
         return self._usage.get(owner, Usage())
 
-    def _find(self, document_id: str) -> _Record:
+    def _find(self, document_id: str) -> MemoryRecord:
         if document_id not in self._records:
             raise validation.unknown(document_id)
         return self._records[document_id]
 
-    def _add(self, name: str, record: _Record) -> None:
+    def _add(self, name: str, record: MemoryRecord) -> None:
         self._records[name] = record
         self._index(name, record, SortedIds.add, 1)
         if record.state == "queued":
             self._waiting_owners[record.model].add(record.owner)
 
-    def _remove(self, name: str) -> _Record:
+    def _remove(self, name: str) -> MemoryRecord:
         record = self._records.pop(name)
         self._index(name, record, SortedIds.discard, -1)
         if record.state == "queued" and not self._queued.of((record.model, record.owner)):
@@ -301,7 +253,7 @@ class MemoryStore:
         return record
 
     def _index(
-        self, name: str, record: _Record, change: Callable[[SortedIds, Hashable, float, str], None], sign: int
+        self, name: str, record: MemoryRecord, change: Callable[[SortedIds, Hashable, float, str], None], sign: int
     ) -> None:
         """Add a document to every list that it belongs to and count it, or the reverse."""
         for owner in (record.owner, _ALL_OWNERS):
@@ -321,12 +273,3 @@ class MemoryStore:
             change(self._queued, (record.model, record.owner), record.created, name)
         elif record.state == "running":
             change(self._running, record.model, record.leased_until, name)
-
-
-def _record(document: Document, owner: str, body: str, bodies: list[str], size: int) -> _Record:
-    state, version, created, touched = document.state, document.version, document.created, document.touched
-    return _Record(body, owner, document.model, state, version, created, touched, bodies, size, array("q"), array("q"))
-
-
-def _number(place: ChangePlace) -> int:
-    return place.version * INDICES + place.position

@@ -10,7 +10,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from server.stores import redis_reads, redis_scripts, validation
+from server.stores import redis_common, redis_reads, redis_scripts, validation
 from server.stores.codec import decode_document, decode_sentence, encode
 from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
 from server.stores.limits import BOUNDS, GROWTH, NO_LIMITS, Bound, DocumentLimits, StoreFull, charge_of
@@ -56,7 +56,7 @@ class RedisStore:
         sources = {name: getattr(redis_scripts, name) for name in WRITES}
         sources |= {name: getattr(redis_reads, name) for name in READS}
         self._scripts = {
-            name: self._client.register_script(redis_scripts.COMMON + source) for name, source in sources.items()
+            name: self._client.register_script(redis_common.COMMON + source) for name, source in sources.items()
         }
         self.glossaries = RedisGlossaries(self._client, self._errors)
         self.translation_memories = RedisTranslationMemories(self._client, self._errors)
@@ -191,7 +191,7 @@ class RedisStore:
 
     def _run(self, script: str, *arguments: str | int) -> Any:
         with self._errors():
-            return self._scripts[script](args=(redis_scripts.PREFIX, *arguments))
+            return self._scripts[script](args=(redis_common.PREFIX, *arguments))
 
     def _read(self, document_id: str, script: str, *arguments: str | int) -> list[Any]:
         """The result of a script that reads. Raises UnknownDocument, and StoreError when sentences are missing."""
@@ -217,7 +217,7 @@ class RedisStore:
 
 
 def _document_key(document_id: str) -> str:
-    return f"{redis_scripts.PREFIX}document:{document_id}"
+    return f"{redis_common.PREFIX}document:{document_id}"
 
 
 def _range(start: int, end: int | None) -> tuple[int, int]:

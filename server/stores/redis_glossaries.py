@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from server.stores.glossaries import GlossaryLimits, UnknownGlossary, check_kept
-from server.stores.redis_scripts import PREFIX
+from server.stores.redis_common import PREFIX
 
 GLOSSARIES_KEY: Final = f"{PREFIX}all_glossaries"
 """Members are those of `glossary_place`, in their order."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from server.stores.keys import MOST_KEYS, StoredKeys, UnknownKey, check_kept, check_room
-from server.stores.redis_scripts import PREFIX
+from server.stores.redis_common import PREFIX
 from server.stores.usage import BATCH_SECONDS, Counter
 
 KEYS_KEY: Final = f"{PREFIX}api_keys"

@@ -1,4 +1,4 @@
-"""The Lua scripts of the Redis store that only read. They begin with COMMON of redis_scripts.py, which describes the
+"""The Lua scripts of the Redis store that only read. They begin with COMMON of redis_common.py, which describes the
 keys."""
 
 SENTENCES = """

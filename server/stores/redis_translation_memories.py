@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from server.stores.redis_scripts import PREFIX
+from server.stores.redis_common import PREFIX
 from server.stores.translation_memories import (
     MOST_DELETED,
     Generations,

@@ -9,8 +9,8 @@ import redis
 
 from server.stores.codec import FORMAT
 from server.stores.old_format import FORMER, former_owner, model_of, upgraded_document, upgraded_sentence
+from server.stores.redis_common import PREFIX
 from server.stores.redis_glossaries import GLOSSARIES_KEY, glossary_place
-from server.stores.redis_scripts import PREFIX
 
 FORMAT_KEY = f"{PREFIX}format"
 SETS = ("queued", "running", "resting")

@@ -2,35 +2,28 @@
 sqlite_schema.py, its statements in sqlite_queries.py."""
 
 import json
-import os
-import sqlite3
-import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Literal
 
 from server.stores import sqlite_queries as queries
 from server.stores import validation
 from server.stores.codec import decode_sentence, encode
 from server.stores.fair_order import next_candidate, tags_after
-from server.stores.interface import ChangePlace, Changes, Cursor, StoreError
+from server.stores.interface import ChangePlace, Changes, Cursor
 from server.stores.limits import NO_LIMITS, DocumentLimits, charge_of
 from server.stores.records import Document, Sentence
+from server.stores.sqlite_connections import BUSY_SECONDS, SqliteConnections
 from server.stores.sqlite_glossaries import SqliteGlossaries
 from server.stores.sqlite_keys import SqliteKeys, SqliteUsage
-from server.stores.sqlite_schema import migrate
 from server.stores.sqlite_translation_memories import SqliteTranslationMemories
 from server.telemetry.labels import OPEN_STATES, DocumentState
 
-BUSY_SECONDS = 10.0
-"""How long a write waits for another process's."""
 EXPIRE_BATCH = 100
 """Documents deleted in one transaction, so that writers wait little."""
 
 
-class SqliteStore:
+class SqliteStore(SqliteConnections):
     """A ContextStore in a SQLite file. A write that returned survives the end of the process, kill -9 included; a
     power failure may take the last ones (synchronous NORMAL) but never breaks the file. The file is made readable for
     its owner only, its folder must exist and be on a local disk. Leases are in the machine's time; `clock` gives
@@ -39,28 +32,11 @@ class SqliteStore:
 
     def __init__(self, path: Path, busy_seconds: float = BUSY_SECONDS, clock: Callable[[], float] = time.time) -> None:
         """Raises StoreError for a file that cannot be opened, is no database or is another application's."""
-        self._path = path
-        self._busy_seconds = busy_seconds
+        super().__init__(path, busy_seconds)
         self._clock = clock
-        self._writing = threading.Lock()
-        self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
-        self._is_closed = False
         self.glossaries = SqliteGlossaries(self._transaction)
         self.translation_memories = SqliteTranslationMemories(self._transaction)
         self.keys, self.usage = SqliteKeys(self._transaction), SqliteUsage(self._transaction)
-        with self._errors():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            connection = self._connect()
-            try:
-                migrate(connection, busy_seconds)
-                connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-            except BaseException:
-                connection.close()
-                raise
-            # Other connections are closed after errors. When the last connection is closed, SQLite deletes the index of
-            # its log, for which a full disk has no room when the next connection reads.
-            self._always_open = connection
 
     def create(self, document: Document, sentences: Sequence[Sentence], limits: DocumentLimits = NO_LIMITS) -> None:
         ordered = validation.check_new(document, sentences)
@@ -227,14 +203,6 @@ class SqliteStore:
             connection.execute("UPDATE documents SET owner = ? WHERE owner = ?", (owner, former))
             connection.execute("UPDATE OR IGNORE glossaries SET owner = ? WHERE owner = ?", (owner, former))
 
-    def close(self) -> None:
-        """A call that is under way in another thread still finishes."""
-        with self._lock:
-            self._is_closed = True
-            idle, self._idle = self._idle, []
-        for connection in (*idle, self._always_open):
-            connection.close()
-
     def _delete_while(self, condition: str, *values: object) -> int:
         """Delete the documents for which `condition` holds, EXPIRE_BATCH in a transaction; returns how many."""
         total = 0
@@ -247,59 +215,3 @@ class SqliteStore:
             total += deleted
             if deleted < EXPIRE_BATCH:
                 return total
-
-    @contextmanager
-    def _transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[sqlite3.Connection]:
-        """A connection that is used by one transaction only, which is committed at the end and rolled back on any
-        error."""
-        with self._errors(), self._writing if kind == "IMMEDIATE" else nullcontext():
-            connection = self._acquire()
-            try:
-                connection.execute(f"BEGIN {kind}")
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException as error:
-                with suppress(sqlite3.Error):
-                    connection.rollback()
-                if isinstance(error, sqlite3.Error):
-                    connection.close()
-                    raise
-                self._release(connection)
-                raise
-            self._release(connection)
-
-    def _acquire(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._is_closed:
-                raise StoreError("it was closed")
-            if self._idle:
-                return self._idle.pop()
-        return self._connect()
-
-    def _release(self, connection: sqlite3.Connection) -> None:
-        with self._lock:
-            if not self._is_closed:
-                self._idle.append(connection)
-                return
-        connection.close()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        return connection
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Raise the errors of SQLite and the file system as StoreError, with the file's name."""
-        try:
-            yield
-        except (sqlite3.Error, OSError, StoreError) as error:
-            reason = str(error)
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                reason = f"another process kept it locked for {self._busy_seconds:g} s"
-            elif isinstance(error, OSError):
-                reason = f"{error.strerror}: the folder must exist and the file be writable"
-            raise StoreError(f"context store sqlite:///{self._path}: {reason}") from error

@@ -121,19 +121,19 @@ def _row(connection: sqlite3.Connection, owner: str, memory_id: str) -> tuple[in
 
 
 def _find(connection: sqlite3.Connection, owner: str, memory_id: str) -> tuple[int, KeptMemory]:
-    found = _row(connection, owner, memory_id)
-    if found is None:
+    row = _row(connection, owner, memory_id)
+    if row is None:
         raise UnknownMemory
-    return found
+    return row
 
 
 def _check(connection: sqlite3.Connection, owner: str, limits: MemoryLimits, more: Kept) -> None:
     """Raises MemoriesFull. A write that adds nothing is always possible."""
     if more.memories > 0 or more.entries > 0 or more.num_bytes > 0:
-        own = connection.execute(
+        usage = connection.execute(
             "SELECT count(*), coalesce(sum(entries), 0), coalesce(sum(size), 0) FROM translation_memories "
             "WHERE owner = ?",
             (owner,),
         ).fetchone()
         [size] = connection.execute("SELECT size FROM translation_memories_total").fetchone()
-        limits.check(Kept(*map(sum, zip(own, more, strict=True))), size + more.num_bytes)
+        limits.check(Kept(*map(sum, zip(usage, more, strict=True))), size + more.num_bytes)

@@ -12,15 +12,14 @@ engine the others. docker/METRICS.md is the table for operators, and under test.
 import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.process_collector import ProcessCollector
 
 from server.telemetry.labels import FINISH_REASONS, FLAGS, SEARCH_LOOKUPS, STATE_EVICTIONS, STATE_LOOKUPS
+from server.telemetry.series import NO_MODEL, MetricSeries
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # an unused second series for every counter and histogram
-NO_MODEL = ""
 NO_KEY = ""
 STAGES = ("waiting", "running")
 """The stage in which a sentence was cancelled or its deadline passed."""
@@ -47,15 +46,13 @@ DOCUMENT_BUCKETS = geometric(0.01, 3600, 17)
 STEP_BUCKETS = geometric(0.00005, 1, 15)
 SIZE_BUCKETS = tuple(float(2**i) for i in range(15))
 RATIO_BUCKETS = tuple(i / 10 for i in range(1, 11))
-Metric = TypeVar("Metric", Counter, Gauge, Histogram)
 
 
-class Metrics:
+class Metrics(MetricSeries):
     """One registry and every metric in it. Attributes are the names without the prefix `ringmt_`."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self._zero_series: list[tuple[Counter | Gauge | Histogram, tuple[str, ...] | None]] = []
+        super().__init__()
         ProcessCollector(registry=self.registry)
         self._add_requests()
         self._add_sentences()
@@ -237,67 +234,11 @@ class Metrics:
             Gauge, "event_loop_lag_seconds", "Longest delay of the event loop in the last 30 to 60 seconds"
         )
 
-    def _counter(self, name: str, meaning: str, label: str | None = None, values: tuple[str, ...] = ()) -> Counter:
-        labels = ("model",) if label is None else (label, "model")
-        counter = Counter(f"ringmt_{name}", meaning, labels, registry=self.registry)
-        self._zero_series.append((counter, None if label is None else values))
-        return counter
-
-    def _gauge(self, name: str, meaning: str) -> Gauge:
-        gauge = Gauge(f"ringmt_{name}", meaning, ("model",), registry=self.registry)
-        self._zero_series.append((gauge, None))
-        return gauge
-
-    def _histogram(self, name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
-        histogram = Histogram(f"ringmt_{name}", meaning, ("model",), registry=self.registry, buckets=buckets)
-        self._zero_series.append((histogram, None))
-        return histogram
-
-    def _global(
-        self,
-        kind: type[Metric],
-        name: str,
-        meaning: str,
-        label: str | None = None,
-        values: tuple[str, ...] = (),
-        **details: Any,
-    ) -> Metric:
-        """A metric of all models together: its series exist from the start, with an empty `model`."""
-        labels = ("model",) if label is None else (label, "model")
-        metric = kind(f"ringmt_{name}", meaning, labels, registry=self.registry, **details)
-        for value in values:
-            metric.labels(value, NO_MODEL)
-        if label is None:
-            metric.labels(NO_MODEL)
-        return metric
-
-    def start_model(self, model: str) -> None:
-        """Create the zero series of a model."""
-        for metric, values in self._zero_series:
-            if values is None:
-                metric.labels(model)
-            for value in values or ():
-                metric.labels(value, model)
-
-    def end_model(self, model: str) -> None:
-        """Remove the gauges of a model that is not served any more. Its counters stay, and continue if it is loaded
-        again."""
-        for metric, _ in self._zero_series:
-            if isinstance(metric, Gauge):
-                metric.labels(model).set_function(
-                    float
-                )  # otherwise the gauge keeps itself and the worker that it reads
-                metric.remove(model)
-
     def start_endpoint(self, endpoint: str, codes: Iterable[int], model: str = NO_MODEL) -> None:
         """Create the zero series of an endpoint, one for every status code of its answers."""
         self.request_duration_seconds.labels(endpoint, model)
         for code in codes:
             self.requests_total.labels(endpoint, str(code), model)
-
-    def exposition(self) -> bytes:
-        """Every metric in Prometheus' text format."""
-        return generate_latest(self.registry)
 
 
 def package_version() -> str:

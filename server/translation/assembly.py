@@ -18,7 +18,7 @@ from server.text.protect.restoring import Restored
 from server.text.split.clauses import as_clause
 from server.text.split.plan import PlannedSentence, TextPlan
 from server.translation.planning import PlannedRequest
-from server.translation_memory.pairs import Found
+from server.translation_memory.pairs import EntryMatch
 
 Placed = tuple[Restored, Sequence[Pair]]
 """A hypothesis' text, and its pairs of aligned words."""
@@ -48,7 +48,7 @@ class SentenceTranslation:
 class Match:
     """An entry of a translation memory for the text, or sentence, at `place` of a source."""
 
-    found: Found
+    entry: EntryMatch
     place: Place
 
 

@@ -10,8 +10,9 @@ from server.runtime.offload import offload
 from server.text.split.plan import TextPlan
 from server.text.split.segment import Segment
 from server.translation.assembly import SentenceTranslation, TranslationOutcome
+from server.translation.memory_lookup import RememberedPlan, Run
 from server.translation.planning import TextRequest
-from server.translation.remembered import MemoryTranslator, RememberedPlan, Run, put_together
+from server.translation.remembered import MemoryTranslator, put_together
 from server.translation.streaming import Beginning, TranslationStream
 
 Begin = Callable[[TextRequest], Awaitable[TranslationStream]]

@@ -151,8 +151,8 @@ class Translator(ServedModel):
         addressing = Addressing(self.source_pieces, self.target_pieces, self.settings.max_beam_size)
         num_pieces = sum(len(request.source_ids) for request in requests)
         searches = await offload_above(4 * num_pieces, addressing.second_searches, requests, results)
-        found = await self.run_in_portions([search.request for search in searches], deadline)
-        second = {search.number: result for search, result in zip(searches, found, strict=True)}
+        results_of_second = await self.run_in_portions([search.request for search in searches], deadline)
+        second = {search.number: result for search, result in zip(searches, results_of_second, strict=True)}
 
         def chosen() -> list[SentenceResult]:
             pairs = enumerate(zip(requests, results, strict=True))

@@ -16,7 +16,7 @@ from zlib import crc32
 from rapidfuzz.distance import LCSseq
 
 from server.runtime.checkpoints import checkpoint
-from server.translation_memory.pairs import EXACT, Found, Pair
+from server.translation_memory.pairs import EXACT, EntryMatch, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
 VISITS_PER_CHAR = 32
@@ -99,7 +99,7 @@ class MemoryIndex:
             place = self._places.get(name)
             return None if place is None else self._pairs[place]
 
-    def near(self, text: str, threshold: int, most: int) -> list[Found]:
+    def near(self, text: str, threshold: int, most: int) -> list[EntryMatch]:
         """Up to `most` pairs of a likeness of `threshold` percent or more, the most similar first; of equally similar
         ones, the first that was added. A pair that shares no word with the text is not looked for, and neither may one
         be that shares frequent words only."""
@@ -114,7 +114,7 @@ class MemoryIndex:
             if alike >= max(threshold, 1):
                 found.append((-alike, place, pair))
         found.sort(key=lambda item: item[:2])
-        return [Found(pair, -alike) for alike, _, pair in found[:most]]
+        return [EntryMatch(pair, -alike) for alike, _, pair in found[:most]]
 
     def _candidates(self, normal: str, buckets: Iterable[int], threshold: int) -> Sequence[int]:
         """Places of up to CANDIDATES entries, those with the most words of the text first, then those of the nearest

@@ -16,7 +16,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Found:
+class EntryMatch:
     """An entry for a text. `likeness`: EXACT for an equal source, less for a similar one, at least 0."""
 
     pair: Pair

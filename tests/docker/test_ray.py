@@ -21,7 +21,7 @@ import httpx
 import pytest
 import yaml
 
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import STORY, Documents, translations

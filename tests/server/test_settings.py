@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from server.settings import SETTINGS, EngineSettings, Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import SETTINGS, EngineSettings, Settings
 
 
 def test_defaults() -> None:

@@ -21,7 +21,8 @@ from server.files.parsing import ParsedFile, SourceFile, parse
 from server.keys.key import Key, owner_of
 from server.keys.record import KeyLimits
 from server.keys.usage import Charge, QuotaReached
-from server.telemetry.metrics import NO_KEY, NO_MODEL
+from server.telemetry.metrics import NO_KEY
+from server.telemetry.series import NO_MODEL
 from server.translation.assembly import TranslationOutcome
 from server.translation.scoring import ScoringOutcome
 from server.translation.served_model import load_together

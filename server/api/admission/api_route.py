@@ -37,8 +37,9 @@ from server.api.serving.server_state import ServerState
 from server.engine.request import DeadlineExceeded
 from server.keys.key import owner_of
 from server.keys.record import Scope
+from server.runtime.nearest_name import nearest
 from server.scheduling import caller
-from server.settings import Settings, nearest
+from server.settings import Settings
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 Access = Scope | Literal["any key", "public"]

@@ -84,12 +84,12 @@ def _source(text: str, sources: Sequence[str], target: str) -> Detected:
 def _joined(texts: Iterable[str]) -> str:
     """The beginnings of texts, one a line, as far as they are classified."""
     parts: list[str] = []
-    room = MAX_CHARACTERS
+    num_left = MAX_CHARACTERS
     for text in texts:
-        if room <= 0:
+        if num_left <= 0:
             break
-        parts.append(text[:room])
-        room -= len(text) + 1
+        parts.append(text[:num_left])
+        num_left -= len(text) + 1
     return "\n".join(parts)
 
 

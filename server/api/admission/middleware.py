@@ -18,7 +18,8 @@ from server.api.requests.root_path import route_path
 from server.api.serving.server_state import ServerState
 from server.telemetry import tracing
 from server.telemetry.logs import request_id
-from server.telemetry.metrics import NO_MODEL, REJECTIONS
+from server.telemetry.metrics import REJECTIONS
+from server.telemetry.series import NO_MODEL
 
 logger = logging.getLogger("ringmt")
 

@@ -9,7 +9,8 @@ from server.api.serving.routing import Route
 from server.keys.key import owner_of
 from server.text.base.language_tags import base_language
 from server.translation.markup_translation import TranslatesTexts
-from server.translation.remembered import MemoryTranslator, MemoryUse
+from server.translation.memory_lookup import MemoryUse
+from server.translation.remembered import MemoryTranslator
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT
 

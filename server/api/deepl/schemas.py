@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from server.api.requests.fields import check_optional_text, check_text
-from server.api.requests.limits import FORMALITY, AskedFormality
+from server.api.requests.limits import FORMALITY, FormalityOption
 from server.text.markup.tokens import Kind
 
 THRESHOLD = (
@@ -54,7 +54,7 @@ class DeepLTranslateRequest(BaseModel):
         description="0: a text is one sentence. nonewlines: line breaks end no sentence. Both keep line breaks; empty "
         "lines, list items and turns of a dialogue still end sentences.",
     )
-    formality: AskedFormality | None = Field(default=None, description=FORMALITY)
+    formality: FormalityOption | None = Field(default=None, description=FORMALITY)
     model_type: str | None = Field(
         default=None, description="All but quality_optimized; there is one model for two languages."
     )

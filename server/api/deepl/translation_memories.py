@@ -20,7 +20,7 @@ from server.keys.key import owner_of
 from server.runtime.offload import offload
 from server.text.spans.table import protected_spans
 from server.translation.markup_translation import TranslatesTexts
-from server.translation.remembered import MemoryUse
+from server.translation.memory_lookup import MemoryUse
 from server.translation_memory.entries import Entry
 from server.translation_memory.pairs import EXACT
 from server.translation_memory.service import TranslationMemory

@@ -22,9 +22,10 @@ from server.api.mcp.tools import TOOLS, Tool
 from server.api.requests.deadline import before
 from server.api.requests.errors import printable
 from server.api.requests.json_response import json_of
+from server.runtime.nearest_name import nearest
 from server.runtime.offload import offload_above
-from server.settings import nearest
-from server.telemetry.metrics import NO_MODEL, REJECTIONS, package_version
+from server.telemetry.metrics import REJECTIONS, package_version
+from server.telemetry.series import NO_MODEL
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages have parts of requests, and ours say what failed
 

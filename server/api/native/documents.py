@@ -15,15 +15,13 @@ from server.api.admission.api_route import ApiRoute
 from server.api.admission.remembering import FIELD, UNKNOWN_MEMORY, index_of
 from server.api.native.document_events import DOCUMENT, UNKNOWN, Explain, explains_attention
 from server.api.native.document_list import DOCUMENTS
+from server.api.native.document_request_schemas import AppendRequest, CorrectionRequest, DocumentRequest
 from server.api.native.document_schemas import (
     AppendAnswer,
-    AppendRequest,
     ContextAnswer,
     CorrectionAnswer,
     CorrectionInMemory,
-    CorrectionRequest,
     DocumentAnswer,
-    DocumentRequest,
     DocumentSentence,
     SentencePage,
 )

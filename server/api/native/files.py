@@ -15,7 +15,7 @@ from server.api.requests.content_disposition import attachment
 from server.api.requests.errors import ADMISSION, BODY, QUOTA, ApiError, ErrorType, documented
 from server.api.requests.file_fields import COLUMNS, KEYS, MEMORY
 from server.api.requests.json_response import written, written_as_set
-from server.api.requests.limits import FORMALITY, AskedFormality, requested_options
+from server.api.requests.limits import FORMALITY, FormalityOption, requested_options
 from server.api.requests.preferences import APPLIED, prefers_async
 from server.api.requests.root_path import published
 from server.api.serving.file_jobs import STATUS, FileJobs, within
@@ -28,7 +28,7 @@ from server.documents.batches import OnProgress
 from server.files.doubtful import LONGEST_SHOWN, MOST_SHOWN
 from server.files.file_translation import TranslatedFile, translate_file
 from server.keys.key import owner_of
-from server.translation.remembered import MemoryUse
+from server.translation.memory_lookup import MemoryUse
 from server.translation.translator import RequestedOptions
 
 PATH = "/v1/files"
@@ -132,7 +132,7 @@ async def translate(
     ] = "offline",
     columns: Annotated[str | None, Form(description=COLUMNS)] = None,
     keys: Annotated[str | None, Form(description=KEYS)] = None,
-    formality: Annotated[AskedFormality | None, Form(description=FORMALITY)] = None,
+    formality: Annotated[FormalityOption | None, Form(description=FORMALITY)] = None,
     translation_memory_id: Annotated[str | None, Form(description=MEMORY)] = None,
 ) -> Response:
     async def chosen(language: str) -> tuple[Route, RequestedOptions, MemoryUse | None]:
@@ -145,7 +145,7 @@ async def translate(
     named = None if is_detected else await chosen(source)  # what is wrong with it is said before the file is read
     data = await admitted.read(file)
     jobs = state.file_jobs
-    with jobs.files.admit(owner_of(admitted.key), len(data)) as room:
+    with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
         if named is None:
             source = await _detected(state, parsed.beginning, target)
@@ -158,11 +158,11 @@ async def translate(
             return _finished(done, route.pivot_language)
 
         if prefers_async(request):
-            jobs.start(room, lambda: translated(room.progress.update), admitted.hand_over(room))
-            status = FileStatus.of(room, jobs, request)
+            jobs.start(reservation, lambda: translated(reservation.progress.update), admitted.hand_over(reservation))
+            status = FileStatus.of(reservation, jobs, request)
             return accepted(status.model_copy(update={"source": source}) if is_detected else status)
-        async with jobs.turn(room):
-            return answered(await translated(within(admitted.deadline, room.progress)))
+        async with jobs.turn(reservation):
+            return answered(await translated(within(admitted.deadline, reservation.progress)))
 
 
 async def _detected(state: ServerState, text: str, target: str) -> str:

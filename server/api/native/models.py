@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
-from server.api.native.schemas import Language, Languages, ListedModel, Model, Models
+from server.api.native.model_schemas import Language, Languages, ListedModel, Model, Models
 from server.api.requests.errors import ADMISSION, documented
 from server.api.requests.json_response import written
 from server.api.serving.model_names import names_of_pairs

@@ -1,17 +1,17 @@
 """The JSON of requests and answers. Strict: strings are not converted to numbers, unknown fields are refused."""
 
 import itertools
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from server.api.native.translation_memory_schemas import MemoryMatch
 from server.api.requests.fields import MOST_TERMS, Term, Timeout, TimingsAnswer, check_optional_text, check_text
-from server.api.requests.limits import FORMALITY, AskedFormality
+from server.api.requests.limits import FORMALITY, FormalityOption
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
-from server.telemetry.labels import FinishReason, ModelState
+from server.telemetry.labels import FinishReason
 from server.text.protect.terms import Terms
 from server.text.split.plan import TextPlan
 from server.translation.assembly import SentenceTranslation, TextTranslation
@@ -81,7 +81,7 @@ class TranslateRequest(BaseModel):
         description="The least likeness of entries that are offered, in percent; 75 by default. Needs "
         "translation_memory_id.",
     )
-    formality: AskedFormality | None = Field(None, description=FORMALITY)
+    formality: FormalityOption | None = Field(None, description=FORMALITY)
     timeout: Timeout = None
     stream: bool = Field(
         False,
@@ -292,64 +292,3 @@ class StreamBeginning(BaseModel):
     sentence: int
     target: str
     done: bool = Field(description="Whether this is the whole sentence.")
-
-
-class Model(BaseModel):
-    """A model that is served. Lengths are pieces of one sentence, its end included."""
-
-    name: str
-    source: str = Field(
-        description='"mul" for a model of several languages, which /v1/languages lists; so is the target.'
-    )
-    target: str
-    variant: str
-    licence: str
-    precisions: list[str]
-    max_source_length: int
-    max_target_length: int
-    fingerprint: str = Field(
-        description="Hash of weights and vocabulary: servers with equal fingerprints translate alike."
-    )
-    context: bool = Field(description="Whether sentences of a document are translated with each other as context.")
-    state: ModelState = Field(
-        "ready",
-        description="unloaded: it is loaded for its next request, which waits for it. restarting: its engine hung or "
-        "ended, and is being restarted. failed: it could not be loaded or restarted; requests for it get 503 until it "
-        "is loaded again.",
-    )
-    reason: str | None = Field(None, description="Why the model is not ready.")
-
-
-class ListedModel(BaseModel):
-    """A name that clients of OpenAI's API may send for a model."""
-
-    id: str
-    object: Literal["model"] = "model"
-    created: int = Field(description="When the server started, in seconds since 1970.")
-    owned_by: str = "ringmt"
-
-
-class Models(BaseModel):
-    """The models. `object` and `data` are for clients of OpenAI's API: names of models, of pairs of languages, and of
-    targets whose source is detected."""
-
-    models: list[Model]
-    object: Literal["list"] = "list"
-    data: list[ListedModel]
-
-
-class Language(BaseModel):
-    """A source language and what it can be translated into."""
-
-    source: str
-    targets: list[str]
-    through: dict[str, str] | None = Field(
-        None, description="Targets that need two models, with the language between them."
-    )
-    formality: list[str] | None = Field(
-        None, description="Targets for which requests can say how formally the reader is addressed."
-    )
-
-
-class Languages(BaseModel):
-    languages: list[Language]

@@ -85,8 +85,8 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
         stream = await _begin_stream(translator, texts, terms, await _remembering(admitted, translator, route, body))
         admitted.on_release(stream.close)
         return EventStream(_events(stream, body, admitted, translator), admitted.deadline)
-    one: TranslatesTexts = translator if terms is None else GlossaryTranslator(translator, terms)
-    outcome = await (await _remembering(admitted, one, route, body)).translate(texts)
+    without_memory: TranslatesTexts = translator if terms is None else GlossaryTranslator(translator, terms)
+    outcome = await (await _remembering(admitted, without_memory, route, body)).translate(texts)
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 

@@ -124,5 +124,5 @@ class MemoryMatch(BaseModel):
 
     @classmethod
     def of(cls, match: Match) -> Self:
-        pair = match.found.pair
-        return cls(source=pair.source, target=pair.target, likeness=match.found.likeness, place=match.place)
+        pair = match.entry.pair
+        return cls(source=pair.source, target=pair.target, likeness=match.entry.likeness, place=match.place)

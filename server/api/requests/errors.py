@@ -22,8 +22,8 @@ from server.stores.translation_memories import MemoriesFull, UnknownEntry, Unkno
 from server.text.base.placeholders import TooManyPlaceholders
 from server.text.markup.tokens import MalformedMarkup
 from server.translation.glossary import TermRefused
+from server.translation.memory_lookup import TooManyMatches
 from server.translation.planning import PrefixRefused, TooManySentences
-from server.translation.remembered import TooManyMatches
 from server.translation.scoring import TooLongToScore
 from server.translation_memory.exchange import MalformedFile
 

@@ -9,7 +9,7 @@ from server.settings import Settings
 from server.text.checks.address import LANGUAGE, SOURCES, Formality
 from server.translation.translator import RequestedOptions, Translator
 
-AskedFormality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
+FormalityOption = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 """How formally the reader is addressed, in DeepL's words: what is preferred is ignored where it is not possible."""
 FORMALITY = (
     "How the reader is addressed: `more` formally or `less`, where /v1/languages lists it for the target; with "
@@ -61,7 +61,7 @@ def requested_options(
     beam_size: int | None = None,
     length_penalty: float | None = None,
     max_length: int | None = None,
-    formality: AskedFormality | None = None,
+    formality: FormalityOption | None = None,
 ) -> RequestedOptions:
     """The request's options, with the server's defaults for those that it lacks. `models`: one, or both of two. Raises
     ApiError (422) for what this server or one of the models cannot do."""
@@ -82,15 +82,16 @@ def requested_options(
     return requested
 
 
-def _chosen_formality(last: Translator, asked: AskedFormality | None) -> Formality | None:
-    """What is asked of the `last` model; None for a wish that it cannot fulfil. Raises ApiError (422)."""
-    if asked is None or asked == "default":
+def _chosen_formality(last: Translator, option: FormalityOption | None) -> Formality | None:
+    """The form of address that the `last` model is to use; None for a preference that it cannot follow. Raises
+    ApiError (422)."""
+    if option is None or option == "default":
         return None
     if last.supports_formality:
-        return "more" if asked in ("more", "prefer_more") else "less"
-    if asked in ("more", "less"):
-        message = f"formality: '{asked}' is for {' and '.join(SOURCES)} to {LANGUAGE} only; leave it out, or prefer it"
-        raise ApiError("invalid_value", f"{message} ('prefer_{asked}')", "formality")
+        return "more" if option in ("more", "prefer_more") else "less"
+    if option in ("more", "less"):
+        message = f"formality: '{option}' is for {' and '.join(SOURCES)} to {LANGUAGE} only; leave it out, or prefer it"
+        raise ApiError("invalid_value", f"{message} ('prefer_{option}')", "formality")
     return None
 
 

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
 from server.api.requests.errors import ApiError
-from server.settings import nearest
+from server.runtime.nearest_name import nearest
 
 Body = TypeVar("Body", bound=BaseModel)
 

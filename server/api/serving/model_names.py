@@ -8,7 +8,7 @@ from server.api.requests.errors import ApiError
 from server.api.serving.language_codes import served_code
 from server.api.serving.routing import RoutingTable
 from server.artifact.language_tokens import MANY
-from server.settings import nearest
+from server.runtime.nearest_name import nearest
 from server.text.base.language_tags import LONGEST_CODE
 from server.translation.translator import Translator
 

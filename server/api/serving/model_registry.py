@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from server.api.requests.errors import ApiError
+from server.api.serving.artifact_lookup import find_artifact
 from server.api.serving.models_on_demand import LOAD_AT_ONCE, ModelsOnDemand
 from server.api.serving.routing import RoutingTable
-from server.artifact.discovery import find_artifacts, find_models
-from server.artifact.manifest import ArtifactError, read_manifest
+from server.artifact.discovery import find_models
 from server.engine.worker import EngineWorker
+from server.runtime.nearest_name import nearest
 from server.runtime.trim_heap import collect, trim_heap
-from server.settings import Settings, nearest
+from server.settings import Settings
 from server.telemetry.metrics import Metrics
 from server.translation.served_model import ServedModel
 from server.translation.translator import Translator
@@ -145,7 +146,7 @@ class ModelRegistry(Mapping[str, Translator]):
 
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
         try:
-            folder = await asyncio.to_thread(self._find, name, place)
+            folder = await asyncio.to_thread(find_artifact, self._settings.models, name, place)
         except (ValueError, OSError) as error:
             raise _refused(name, error) from error
         return await self._put(name, folder)
@@ -176,37 +177,6 @@ class ModelRegistry(Mapping[str, Translator]):
         self._metrics.end_model(name)
         self._retire(unloaded)
         logger.info("model '%s' is not served any more", name)
-
-    def _find(self, name: str, place: str | None) -> Path:
-        """The folder of an artifact. Names from a request are compared with the names of artifacts; no path is made of
-        them. Raises ApiError, ArtifactError."""
-        artifacts = [
-            (folder, folder.relative_to(root).as_posix())
-            for root in self._settings.models
-            for folder in find_artifacts([root])
-        ]
-        if place is not None:
-            paths = [path for _, path in artifacts]
-            if place not in paths:
-                raise ApiError(
-                    "not_found", f"no artifact is at '{place}' in the models folder: {nearest(place, paths)}"
-                )
-            artifacts = [(folder, path) for folder, path in artifacts if path == place]
-        names = {folder: _name_of(folder) for folder, _ in artifacts}
-        # An artifact without a readable manifest is matched by its folder: loading it raises what is wrong.
-        matching = [folder for folder, artifact_name in names.items() if artifact_name == name]
-        matching = matching or [
-            folder
-            for folder, artifact_name in names.items()
-            if artifact_name is None and (place or folder.name == name)
-        ]
-        if not matching:
-            known = nearest(name, [artifact_name for artifact_name in names.values() if artifact_name is not None])
-            raise ApiError("not_found", f"no artifact in the models folder is named '{name}': {known}")
-        if len(matching) > 1:
-            listed = ", ".join(path for folder, path in artifacts if folder in matching)
-            raise ArtifactError(f"several artifacts are named '{name}', at {listed}: say which with 'folder'")
-        return matching[0]
 
     def _load(self, folder: Path) -> Translator:
         """Raises ArtifactError, VocabularyError."""
@@ -307,11 +277,3 @@ def _stop_loaded(load: "Future[Translator]") -> None:
     """Stop a model that was loaded too late."""
     if not load.cancelled() and load.exception() is None:
         load.result().stop(timeout=0)
-
-
-def _name_of(folder: Path) -> str | None:
-    """None where the manifest cannot be read."""
-    try:
-        return read_manifest(folder).name
-    except ArtifactError:
-        return None

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from server.api.requests.errors import ApiError
 from server.api.serving.language_codes import served_code
-from server.settings import nearest
+from server.runtime.nearest_name import nearest
 from server.translation.formality import supports_formality
 from server.translation.pair_translator import in_languages
 from server.translation.translator import Translator
@@ -91,8 +91,7 @@ class Models:
         known = self._targets.get(source)
         if known is None:
             manifests = [model.artifact.manifest for model in self._of_source.get(source, ())]
-            found = {target for each in manifests for target in each.targets if each.translates(source, target)}
-            known = sorted(found)
+            known = sorted({target for each in manifests for target in each.targets if each.translates(source, target)})
             if source in self._of_source:
                 self._targets[source] = known
         return known

@@ -3,43 +3,36 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from server.api.requests.body import FORM_BYTES
 from server.api.requests.body_budget import BodyBudget
 from server.api.requests.errors import ApiError
 from server.api.serving.file_jobs import FileJobs
 from server.api.serving.finished_files import FinishedFiles
+from server.api.serving.limits import file_limits
 from server.api.serving.model_registry import ModelRegistry
 from server.api.serving.process_group import ProcessGroup
 from server.api.serving.routing import RoutingTable
+from server.api.serving.stored_services import StoredServices
 from server.api.serving.supervisor import Supervisor
-from server.documents.expiry import INTERVAL_SECONDS, ExpiryThread
-from server.documents.job_runner import JobRunner
-from server.documents.sentence_states import DocumentCache, StateReader
 from server.documents.service import DocumentService
 from server.engine.request import EngineStopped
 from server.engine.worker import STOP_SECONDS, EngineWorker
-from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool
-from server.files.parsing import Failure
 from server.glossaries.service import GlossaryService
 from server.keys.editing import StoreKeys
-from server.keys.key_thread import KeyThread
 from server.keys.ring import KeyRing
 from server.keys.shared_traffic import SharedUsage
 from server.keys.usage import CharacterUsage
 from server.runtime.loop_lag import LoopLag
 from server.runtime.processes.worker_process import WorkerProcess
+from server.runtime.time_limit import at_most
 from server.settings import Settings
-from server.stores.glossaries import GlossaryLimits
 from server.stores.interface import StoreError
-from server.stores.limits import DocumentLimits
-from server.stores.open_store import open_store
 from server.stores.threads import in_store_thread
-from server.stores.translation_memories import MemoryLimits
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 from server.telemetry.tracing import Tracing
 from server.translation.translator import Translator
 from server.translation_memory.service import TranslationMemoryService
@@ -48,12 +41,6 @@ POLL_SECONDS = 0.1
 """Seconds between two checks of a stopping server whether it must hurry."""
 GIVE_UP_SECONDS = 1.0
 """Seconds to release documents in work when the drain timeout is over."""
-MAX_WRITTEN_TEXT = 4
-"""How many times as large as the largest body without a file a translation may make its file."""
-MEMORY_BYTES, STORE_BYTES = 256 * 2**20, 16 * 2**30
-"""Bytes of documents that are kept in this process's memory, and in other stores, by default."""
-MOST_SHARES = 4
-"""A key gets 1 / min(MOST_SHARES, number of keys) of the documents and bytes that are kept."""
 
 
 @dataclass
@@ -87,11 +74,7 @@ class ServerState:
     """Parses and writes the files of clients."""
     usage: CharacterUsage = field(init=False)
     """By owner, the characters of texts that were accepted."""
-    _documents: DocumentService | None = None
-    _glossaries: GlossaryService | None = None
-    _translation_memories: TranslationMemoryService | None = None
-    _expiry: ExpiryThread | None = None
-    _key_thread: KeyThread | None = None
+    _stored: StoredServices | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -102,7 +85,9 @@ class ServerState:
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
         self.metrics.files_running.labels(NO_MODEL).set_function(lambda: self.file_jobs.num_running)
         self.parsers = ParserPool(
-            limits_of(self.settings), self.settings.file_processes, on_failure=self._count_parser_failure
+            file_limits(self.settings),
+            self.settings.file_processes,
+            on_failure=lambda reason: self.metrics.parser_failures_total.labels(reason, NO_MODEL).inc(),
         )
         self.body_budget = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
         self.file_budget = BodyBudget(settings.max_files_bytes, settings.max_file_bytes + FORM_BYTES)
@@ -126,7 +111,9 @@ class ServerState:
             self.group.models.begin()
         self.translators.load_all(lambda: self.drain_seconds_left if self.is_draining else None)
         if not self.is_draining:
-            self._open_documents()
+            self._stored = StoredServices(
+                self.settings, self.keys, self.usage, self.translators, self.metrics, self.tracing
+            )
             self.is_loaded = self.group is None
 
     async def join(self) -> None:
@@ -136,66 +123,25 @@ class ServerState:
             await self.group.join()
             self.is_loaded = True
 
-    def _open_documents(self) -> None:
-        settings = self.settings
-        store = open_store(settings.context_store, self.keys.former_owners)
-        memory_limits = MemoryLimits(
-            settings.max_translation_memories,
-            settings.max_translation_memory_entries,
-            settings.max_translation_memory_bytes,
-            settings.max_translation_memories_bytes,
-        )
-        self._translation_memories = TranslationMemoryService(store.translation_memories, memory_limits)
-        reader = StateReader(DocumentCache.metered(settings.context_cache_bytes, self.metrics))
-        runner = JobRunner(store, reader, self.translators, settings.document_lease, self.metrics, self.tracing)
-        self._documents = DocumentService(
-            store, reader, runner, self.translators, settings, lambda: self._limits, self._translation_memories
-        )
-        self._expiry = ExpiryThread(store, settings.document_ttl, self.metrics, self.translators)
-        self._expiry.start()
-        limits = GlossaryLimits(settings.max_glossaries, settings.max_glossary_bytes)
-        self._glossaries = GlossaryService(store.glossaries, limits)
-        self._key_thread = KeyThread(self.keys, self.usage, store, self.metrics)
-        self._key_thread.start()
-
-    @property
-    def _limits(self) -> DocumentLimits:
-        """Limits on stored documents: of all owners, and of each key."""
-        settings, keys = self.settings, self.keys.keys
-        in_memory = settings.context_store == "memory://"
-        num_bytes = settings.max_documents_bytes or (MEMORY_BYTES if in_memory else STORE_BYTES)
-        expires_after = settings.document_ttl + min(INTERVAL_SECONDS, settings.document_ttl)
-        everybody = DocumentLimits(documents=settings.max_documents, num_bytes=num_bytes, expires_after=expires_after)
-        if not self.keys.is_required:
-            return everybody
-        shares = min(MOST_SHARES, max(1, len(keys)))
-        return replace(
-            everybody,
-            owner_documents=settings.max_documents_per_key or max(1, settings.max_documents // shares),
-            owner_open=settings.max_queued_documents_per_key,
-            owner_bytes=settings.max_documents_bytes_per_key or max(1, num_bytes // shares),
-        )
-
     @property
     def glossaries(self) -> GlossaryService:
         """The glossaries. Raises ApiError (503) before the server has loaded."""
-        if self._glossaries is None:
-            raise ApiError("not_ready", "the glossaries are not open yet")
-        return self._glossaries
+        return self._opened("glossaries").glossaries
 
     @property
     def translation_memories(self) -> TranslationMemoryService:
         """The translation memories. Raises ApiError (503) before the server has loaded."""
-        if self._translation_memories is None:
-            raise ApiError("not_ready", "the translation memories are not open yet")
-        return self._translation_memories
+        return self._opened("translation memories").translation_memories
 
     @property
     def documents(self) -> DocumentService:
         """The documents. Raises ApiError (503) before the server has loaded."""
-        if self._documents is None:
-            raise ApiError("not_ready", "the documents are not open yet")
-        return self._documents
+        return self._opened("documents").documents
+
+    def _opened(self, what: str) -> StoredServices:
+        if self._stored is None:
+            raise ApiError("not_ready", f"the {what} are not open yet")
+        return self._stored
 
     @property
     def stored_keys(self) -> StoreKeys:
@@ -211,8 +157,8 @@ class ServerState:
 
     def read_stored_keys(self) -> None:
         """Accept what has changed in the store at once. Blocks. Raises StoreError."""
-        if self._key_thread is not None:
-            self._key_thread.read_stored()
+        if self._stored is not None:
+            self._stored.key_thread.read_stored()
 
     async def follow_stored_keys(self) -> None:
         """Accept what this process has changed in the store at once, in all processes of the server. Raises
@@ -236,9 +182,9 @@ class ServerState:
 
     def count_documents(self) -> None:
         """Update the metric of stored documents. Blocks while the store counts."""
-        if self._documents is not None:
+        if self._stored is not None:
             with contextlib.suppress(StoreError):
-                count = self._documents.store.count()
+                count = self._stored.documents.store.count()
                 self.metrics.context_store_documents.labels(NO_MODEL).set(count)
 
     def drain(self) -> None:
@@ -273,22 +219,19 @@ class ServerState:
         """Seconds left of the drain timeout."""
         return max(0.0, self._drain_until - time.monotonic())
 
-    def _count_parser_failure(self, reason: Failure) -> None:
-        self.metrics.parser_failures_total.labels(reason, NO_MODEL).inc()
-
     def start_jobs(self) -> None:
         """Start to work on documents, and to load models in the background, in the running event loop."""
         self.translators.start()
-        if self._documents is not None:
-            self._documents.runner.start()
+        if self._stored is not None:
+            self._stored.documents.runner.start()
 
     async def stop_jobs(self) -> None:
         """Release documents in work, kill the processes that parse files and wait for changes of models; call it in the
         event loop of `start_jobs`."""
         await self.file_jobs.stop()
         await self.parsers.stop()
-        if self._documents is not None:
-            await self._documents.runner.stop()
+        if self._stored is not None:
+            await self._stored.documents.runner.stop()
         await self.translators.finish()
 
     def stop(self) -> None:
@@ -303,12 +246,10 @@ class ServerState:
         for worker in workers:
             worker.stop(max(0.0, until - time.monotonic()))
         self.translators.stop_retired(lambda: self.drain_seconds_left)
-        if self._expiry is not None:
-            self._expiry.stop(POLL_SECONDS + self.drain_seconds_left)
-        if self._key_thread is not None:  # after the last request, whose characters it stores
-            self._key_thread.stop(GIVE_UP_SECONDS + self.drain_seconds_left)
-        if self._documents is not None:
-            self._documents.store.close()
+        if self._stored is not None:
+            self._stored.close(
+                lambda: POLL_SECONDS + self.drain_seconds_left, lambda: GIVE_UP_SECONDS + self.drain_seconds_left
+            )
         if self.tracing is not None:
             self.tracing.close()
 
@@ -360,25 +301,3 @@ class ServerState:
         reason = self.why_closed
         if reason is not None:
             raise ApiError("not_ready", reason)
-
-
-def limits_of(settings: Settings) -> FileLimits:
-    """The limits of parsing one file."""
-    return FileLimits(
-        cpu_seconds=settings.file_cpu_seconds,
-        wall_seconds=3 * settings.file_cpu_seconds,  # it may have to wait for a processor
-        memory_bytes=settings.file_memory_bytes,
-        max_written_bytes=settings.max_file_bytes + MAX_WRITTEN_TEXT * max(settings.max_body_bytes, 2**20),
-    )
-
-
-async def at_most(seconds: float, work: Awaitable[object]) -> bool:
-    """Wait for `work` and cancel it after `seconds`; returns whether it was done. The cancellation itself is not
-    awaited."""
-    task = asyncio.ensure_future(work)
-    await asyncio.wait({task}, timeout=max(0.0, seconds))
-    if task.done():
-        task.result()
-        return True
-    task.cancel()
-    return False

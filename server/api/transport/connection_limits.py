@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 
 RESERVED = 64
 """Connections beyond the limit that are accepted for probes, which are always answered."""

@@ -48,8 +48,8 @@ class PeerRequests:
         """The other process that has the file of a request; None for other requests."""
         if scope["type"] != "http":
             return None
-        found = _FILE.fullmatch(route_path(scope))
-        slot = self._peers.slot if found is None else int(found[1], 16)
+        match = _FILE.fullmatch(route_path(scope))
+        slot = self._peers.slot if match is None else int(match[1], 16)
         return slot if slot in self._peers.others else None
 
     async def _answer(self, link: Link) -> None:

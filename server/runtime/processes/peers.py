@@ -119,8 +119,8 @@ class Peers:
 
     async def ask_all(self, subject: str, question: bytes = b"", seconds: float = 30.0) -> dict[int, bytes]:
         """The answers of all other processes that give one in time, by slot."""
-        found = await asyncio.gather(*(self._ask_within(slot, subject, question, seconds) for slot in self.others))
-        return {slot: answer for slot, answer in zip(self.others, found, strict=True) if answer is not None}
+        answers = await asyncio.gather(*(self._ask_within(slot, subject, question, seconds) for slot in self.others))
+        return {slot: answer for slot, answer in zip(self.others, answers, strict=True) if answer is not None}
 
     async def _ask_within(self, slot: int, subject: str, question: bytes, seconds: float) -> bytes | None:
         with contextlib.suppress(PeerGone, TimeoutError):

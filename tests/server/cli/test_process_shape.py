@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from server.cli.process_shape import blas_threads, described, divided, num_processes
-from server.settings import EngineSettings, Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import EngineSettings, Settings
 
 SHARED = Settings(context_store="sqlite:///a.db")
 

@@ -18,7 +18,8 @@ from server.backends.torchscript.backend import TorchScriptBackend
 from server.engine.devices import engine_places
 from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.worker import EngineWorker
-from server.settings import EngineSettings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from tests.documents import lively_document_model
 from tests.graphs import write_graphs

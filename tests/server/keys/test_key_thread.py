@@ -14,7 +14,8 @@ from server.keys.ring import KeyRing
 from server.keys.usage import CharacterUsage
 from server.stores.interface import ContextStore, StoreError
 from server.stores.open_store import open_store
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 from tests.server.api.conftest import until
 from tests.server.redis_server import free_port, redis_process
 

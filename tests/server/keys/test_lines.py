@@ -3,7 +3,7 @@
 import pytest
 
 from server.keys.lines import read_keys
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 
 
 @pytest.mark.parametrize(

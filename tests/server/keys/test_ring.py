@@ -9,7 +9,7 @@ from server.keys.key import LimitReached
 from server.keys.lines import new_key
 from server.keys.record import KeyLimits, KeyRecord, Scope, Secret, hash_of
 from server.keys.ring import KeyRing
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 
 
 def test_a_new_key_is_found_and_no_other() -> None:

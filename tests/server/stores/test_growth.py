@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.stores import redis_reads, redis_scripts
+from server.stores import redis_common, redis_reads, redis_scripts
 from server.stores.interface import FIRST_CHANGE, ChangePlace, Changes, ContextStore, Cursor
 from server.stores.limits import DocumentLimits, StoreFull
 from server.stores.open_store import open_store
@@ -83,7 +83,7 @@ def counted(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     else:
         port = request.getfixturevalue("redis_port")
         flush(port)
-        monkeypatch.setattr(redis_scripts, "COMMON", COUNTED + redis_scripts.COMMON)
+        monkeypatch.setattr(redis_common, "COMMON", COUNTED + redis_common.COMMON)
         store = CountedRedis("127.0.0.1", port)
     yield store
     store.close()
@@ -96,7 +96,7 @@ def plain(counted: Counted) -> Iterator[ContextStore]:
         yield counted
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redis_scripts, "COMMON", redis_scripts.COMMON.removeprefix(COUNTED))
+        patch.setattr(redis_common, "COMMON", redis_common.COMMON.removeprefix(COUNTED))
         store = open_store(counted._url)
     yield store
     store.close()
@@ -203,7 +203,7 @@ def test_a_sweep_that_reads_all_for_every_batch_is_noticed(redis_port: int, monk
     script = redis_scripts.EXPIRE.replace("older_than,\n                'LIMIT', 0, limit + leased", "older_than")
     assert script != redis_scripts.EXPIRE
     monkeypatch.setattr(redis_scripts, "EXPIRE", script)
-    monkeypatch.setattr(redis_scripts, "COMMON", COUNTED + redis_scripts.COMMON)
+    monkeypatch.setattr(redis_common, "COMMON", COUNTED + redis_common.COMMON)
     with contextlib.closing(CountedRedis("127.0.0.1", redis_port)) as store:
         assert sweep_growth(store, store, monkeypatch) > MAX_GROWTH
 

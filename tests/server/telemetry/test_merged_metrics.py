@@ -3,7 +3,8 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from server.telemetry.merged_metrics import counts_of, decode, encode, exposition, merged, snapshot
-from server.telemetry.metrics import NO_MODEL, Metrics
+from server.telemetry.metrics import Metrics
+from server.telemetry.series import NO_MODEL
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

@@ -16,8 +16,9 @@ from server.text.split.sentences import split_text
 from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.line_translation import translate_lines
 from server.translation.markup_translation import translate_markup
+from server.translation.memory_lookup import CHARS_PER_CHAR, FREE_CHARS, MemoryUse, TooManyMatches
 from server.translation.planning import TextRequest, TooManySentences
-from server.translation.remembered import CHARS_PER_CHAR, FREE_CHARS, MemoryTranslator, MemoryUse, TooManyMatches
+from server.translation.remembered import MemoryTranslator
 from server.translation.translator import Translator
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT, Pair
@@ -104,7 +105,7 @@ def test_known_sentences_are_taken_and_others_translated(
         assert result.hypotheses[0].text == result.text
         for match in result.matches:
             source = " ".join(text[slice(*match.place)].split())
-            assert (source, match.found.likeness, KNOWN[source]) == (source, EXACT, match.found.pair.target)
+            assert (source, match.entry.likeness, KNOWN[source]) == (source, EXACT, match.entry.pair.target)
     assert not {" ".join(text.split()) for text in recorded.texts} & (set(KNOWN) - {"One. Two."})
 
 
@@ -121,7 +122,7 @@ def test_near_matches_are_offered(translator: Translator, index: MemoryIndex) ->
     recorded = Recorded(translator)
     text = "The house is green. Good mornings."
     [result] = translated(recorded, index, [text], threshold=75)
-    shown = [(text[slice(*match.place)], match.found.pair.source, match.found.likeness) for match in result.matches]
+    shown = [(text[slice(*match.place)], match.entry.pair.source, match.entry.likeness) for match in result.matches]
     assert shown == [
         ("The house is green.", "The house is red.", 88),
         ("Good mornings.", "Good morning.", 96),

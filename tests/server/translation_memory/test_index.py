@@ -14,7 +14,7 @@ from server.runtime.checkpoints import on_checkpoint
 from server.runtime.offload import Abandoned
 from server.translation_memory import index as index_module
 from server.translation_memory.index import ADDED_AT_ONCE, CANDIDATES, MemoryIndex, lengths_of, likeness
-from server.translation_memory.pairs import EXACT, Found, Pair
+from server.translation_memory.pairs import EXACT, EntryMatch, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
 WORDS = st.sampled_from(
@@ -39,13 +39,13 @@ TEXTS = st.lists(st.tuples(WORDS, SEPARATORS), min_size=1, max_size=8).map(
 PAIRS = st.lists(st.builds(Pair, TEXTS, TEXTS), max_size=30)
 
 
-def scan(pairs: list[Pair], text: str, threshold: int) -> list[Found]:
+def scan(pairs: list[Pair], text: str, threshold: int) -> list[EntryMatch]:
     """The slow twin: every entry is compared, by a longest common subsequence in plain loops."""
     latest = {normalized(pair.source): pair for pair in pairs}
     firsts = list(dict.fromkeys(normalized(pair.source) for pair in pairs))
     found = [(percent(normalized(text), normal), at, latest[normal]) for at, normal in enumerate(firsts)]
     kept = [item for item in found if item[0] >= threshold and item[0] > 0 and _shares_word(item[2].source, text)]
-    return [Found(pair, alike) for alike, _, pair in sorted(kept, key=lambda item: (-item[0], item[1]))]
+    return [EntryMatch(pair, alike) for alike, _, pair in sorted(kept, key=lambda item: (-item[0], item[1]))]
 
 
 def _shares_word(text: str, other: str) -> bool:
@@ -122,7 +122,7 @@ def test_entries_are_replaced() -> None:
     index = filled([Pair("Good morning.", "Guten Tag."), Pair("Good  morning.", "Guten Morgen.")])
     assert index.exact(" Good morning.\n") == Pair("Good  morning.", "Guten Morgen.")
     assert index.exact("good morning.") is None
-    assert index.near("Good mornings.", 75, 5) == [Found(Pair("Good  morning.", "Guten Morgen."), 96)]
+    assert index.near("Good mornings.", 75, 5) == [EntryMatch(Pair("Good  morning.", "Guten Morgen."), 96)]
 
 
 def test_a_rare_word_finds_its_entry_among_very_many() -> None:

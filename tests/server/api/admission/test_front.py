@@ -17,7 +17,8 @@ from server.api.libretranslate.route import LibreRoute
 from server.api.requests.content_disposition import MAX_NAME, attachment, attachment_for_old_clients
 from server.cli.serve import allow_open_files, is_loopback
 from server.keys.ring import KeyRing
-from server.settings import Settings, SettingsError
+from server.runtime.setting_fields import SettingsError
+from server.settings import Settings
 from tests.server.api.conftest import RunningServer
 from tests.server.processes import serving
 

@@ -10,7 +10,7 @@ import deepl.http_client
 import pytest
 from deepl import DeepLClient
 
-from server.api.deepl import routes as server_api_deepl
+from server.api.deepl import documents as deepl_documents
 from server.engine.request import SentenceRequest
 from server.files.formats.base import DamagedFile
 from server.keys.lines import new_key
@@ -107,7 +107,7 @@ def test_a_document_that_failed_says_so_for_good(
     async def broken(*_: object, **__: object) -> None:
         raise DamagedFile("the file broke off")
 
-    monkeypatch.setattr(server_api_deepl, "translate_file", broken)
+    monkeypatch.setattr(deepl_documents, "translate_file", broken)
     handle = client.translate_document_upload(b"Yes.", filename="book.txt", source_lang="EN", target_lang="DE")
     until(lambda: not client.translate_document_get_status(handle).ok, "the document has failed")
     assert str(client.translate_document_get_status(handle).error_message) == "the file broke off"

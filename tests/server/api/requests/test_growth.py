@@ -18,7 +18,7 @@ from server.api.requests.body_key import key_in
 from server.api.requests.content_disposition import attachment, attachment_for_old_clients
 from server.api.requests.errors import ApiError
 from server.api.requests.forms import parameters_of, parse_form
-from server.settings import LONGEST_NAME, nearest
+from server.runtime.nearest_name import LONGEST_NAME, nearest
 from tests.growth import Shape, assert_linear, check_growth
 
 BOUNDARY, FIELD = "xyz", 'Content-Disposition: form-data; name="q"'

@@ -16,12 +16,7 @@ from pydantic import BaseModel
 
 from server.api.admission import server_sent_events as event_stream
 from server.api.native.document_schemas import DocumentAnswer, SentencePage
-from server.api.native.schemas import (
-    AlignedWords,
-    SentenceAnswer,
-    TranslateResponse,
-    Translation,
-)
+from server.api.native.schemas import AlignedWords, SentenceAnswer, TranslateResponse, Translation
 from server.api.requests import json_response as answers
 from server.api.requests.fields import TimingsAnswer
 from server.api.requests.json_response import AT_ONCE, json_of, written, written_as_set, written_whole

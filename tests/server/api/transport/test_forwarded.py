@@ -14,7 +14,7 @@ import pytest
 
 from server.api.app import create_app
 from server.api.transport.forwarded import Proxies
-from server.settings import SettingsError
+from server.runtime.setting_fields import SettingsError
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.redis_server import free_port
 
