@@ -24,8 +24,9 @@ from server.text.markup.attributes import (
     unescaped,
     without_data,
 )
-from server.text.markup.languages import PageLanguage, declared_language, primary
-from server.text.markup.tokens import Kind, Token, element_end, ends_of, find_inline_in_xml, is_opening, tokens_of
+from server.text.markup.foreign import foreign_elements, language_of
+from server.text.markup.languages import PageLanguage, primary
+from server.text.markup.tokens import Kind, Token, element_end, find_inline_in_xml, is_opening, tokens_of
 from server.text.spans.table import add_templates
 from server.text.spans.templates import shows_value
 
@@ -40,7 +41,6 @@ UNTRANSLATED = frozenset({
     "code", "kbd", "math", "object", "pre", "rp", "rt", "rtc", "samp", "script", "style", "svg", "textarea", "var",
 })  # fmt: skip
 """HTML elements whose content stays as it is; of "svg", what is no text of its picture."""
-_PAGES = frozenset({"html", "body"})
 _TEXTS_OF_PICTURES = frozenset({"text", "title", "desc"})
 _INLINE_IN_PICTURES = frozenset({"a", "tspan", "textpath"})
 _PAGE_IN_PICTURE = "foreignobject"
@@ -185,14 +185,14 @@ def _read(
     translates_values = kind == "html" and has_own_slots
     inline = find_inline_in_xml(tokens) if kind == "xml" else None
     untranslated = ignored | (UNTRANSLATED if kind == "html" else frozenset())
-    page_language = PageLanguage(primary(source_language) or _language_of(tokens), language) if language else None
+    page_language = PageLanguage(primary(source_language) or language_of(tokens), language) if language else None
     reader = _Reader(kind, values=values)
 
     def read_inner(inner: str) -> Markup:
         return _read(inner, kind, ignored, language, source_language, depth + 1)
 
     reads_pages = translates_values and depth < _DEEPEST
-    foreign = _foreign(tokens) if kind == "html" else {}
+    foreign = foreign_elements(tokens) if kind == "html" else {}
     index = 0
     while index < len(tokens):
         checkpoint()
@@ -227,28 +227,6 @@ def _read(
         index += 1
     reader.flush()
     return Markup([part for part in reader.parts if part], kind, reader.values, len(foreign))
-
-
-def _foreign(tokens: Sequence[Token]) -> dict[int, int]:
-    """Where the elements begin and end that declare another language than the page, if these have less than half of
-    its text: else the page declares a wrong one."""
-    own = _language_of(tokens)
-    declared = [at for at, token in enumerate(tokens) if own and _declares_other(token, own)]
-    ends = ends_of(tokens) if declared else {}
-    foreign: dict[int, int] = {}
-    last = 0
-    for at in declared:
-        if at in ends and at >= last:
-            foreign[at] = last = ends[at]
-    sizes = [len(token.raw.strip()) if token.name is None else 0 for token in tokens]
-    inside = sum(sum(sizes[start:end]) for start, end in foreign.items())
-    return foreign if 2 * inside < sum(sizes) else {}
-
-
-def _declares_other(token: Token, own: str) -> bool:
-    if not is_opening(token) or token.name in _PAGES or "lang" not in token.raw.lower():
-        return False
-    return declared_language(token.raw) not in ("", own)
 
 
 def _mark_end(tokens: Sequence[Token], start: int) -> int:
@@ -299,12 +277,6 @@ def _picture(tokens: Sequence[Token], read_page: Callable[[str], Markup]) -> Mar
             reader.flush()
     reader.flush()
     return Markup([part for part in reader.parts if part], "html", reader.values)
-
-
-def _language_of(tokens: Sequence[Token]) -> str:
-    """The primary language of the whole page; "" if it declares none."""
-    root = next((token for token in tokens if token.name == "html" and not token.is_close), None)
-    return declared_language(root.raw) if root else ""
 
 
 def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:

@@ -72,8 +72,10 @@ def _inner(part: str) -> tuple[int, int]:
     start, end = len(part) - len(part.lstrip(OUTER_SPACE)), len(part.rstrip(OUTER_SPACE))
     if part[start] in _RULE_SIGNS or part[end - 1] in _RULE_SIGNS:
         start, end = _without_rules(part, start, end)
+    if part.isascii():
+        return start, end
     is_plain = part[start].isalpha() and not (is_placeholder(part[end - 1]) or EMOJI_END.match(part[end - 1]))
-    return (start, end) if is_plain or part.isascii() else _Trimmer(part, start, end).trim()
+    return (start, end) if is_plain else _Trimmer(part, start, end).trim()
 
 
 def _without_rules(part: str, start: int, end: int) -> tuple[int, int]:
