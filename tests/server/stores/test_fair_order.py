@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from server.stores.fair_order import Candidate, tags_after
 from server.stores.interface import ContextStore
 from server.stores.memory import MemoryStore
 from tests.server.documents.some import SERVED, keep
@@ -85,3 +86,11 @@ def test_what_one_owner_has_becomes_another_s(store: ContextStore, former: str) 
     assert store.page(former, 9) == []
     assert {store.document(f"d{index}").owner for index in range(4)} == {"shop"}
     assert claimed(store, 9) == ["d0", "d1", "own"]
+
+
+def test_a_claim_of_a_document_without_sentences_is_a_turn(store: ContextStore) -> None:
+    assert tags_after(Candidate("many", 0.0, "a", 0), {}, 5) == (5, 6)
+    for index in range(3):
+        keep(store, f"empty{index}", 0, created=float(index), owner="many")
+    keep(store, "one", 1, created=50.0, owner="one")
+    assert claimed(store, 2) == ["empty0", "one"]

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.stores.interface import ContextStore
-from server.stores.limits import GROWTH, Bound, DocumentLimits, StoreFull, TooLargeToKeep
+from server.stores.limits import GROWTH, Bound, DocumentLimits, StoreFull, TooLargeToKeep, Usage
 from server.stores.memory import MemoryStore
 from server.stores.records import Document, Part, Sentence
 from tests.server.documents.some import SERVED, document, keep, sentence
@@ -163,3 +163,12 @@ def test_memory_takes_what_it_counts() -> None:
     tracemalloc.stop()
     counted = store._usage[None].num_bytes
     assert counted <= taken <= 1.25 * counted
+
+
+def test_a_document_that_does_not_grow_is_never_refused() -> None:
+    """Even where it is larger than limits that were lowered since."""
+    limits, everything = DocumentLimits(owner_bytes=10, num_bytes=10), Usage(1, 1, 500)
+    assert limits.outgrown(everything, everything, 500, 500) is None
+    assert limits.outgrown(everything, everything, 500, 499) is None
+    with pytest.raises(TooLargeToKeep):
+        limits.outgrown(everything, everything, 500, 501)

@@ -36,6 +36,13 @@ def test_only_long_sources_are_short_of_words() -> None:
     assert not is_short((tuple(range(8)), ()), usual_ratio=1.0)
 
 
+def test_the_limits_of_short_translations() -> None:
+    """Without EOS, a source of 20 pieces usually has a translation of 20, of which 18 are nine tenths."""
+    twenty = tuple(range(21))
+    assert [is_short((twenty, tuple(range(length))), 1.0) for length in (17, 18, 19)] == [True, False, False]
+    assert [is_short((tuple(range(length)), ()), 1.0) for length in (15, 16)] == [False, True]
+
+
 @pytest.fixture(scope="module")
 def translator() -> Iterator[Translator]:
     translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(slots=4, num_workers=1), Metrics())

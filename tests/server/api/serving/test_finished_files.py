@@ -178,3 +178,16 @@ def test_what_is_not_fetched_expires() -> None:
             files.find(room.id, str(room.key))
 
     asyncio.run(run())
+
+
+def test_a_file_that_is_fetched_is_not_kept_in_memory_by_its_timer() -> None:
+    async def fetch() -> None:
+        files = FinishedFiles(2, 100, HOUR)
+        reservation = files.admit("a", 10)
+        files.keep(reservation, finished(20))
+        assert reservation.expiry is not None
+        assert not reservation.expiry.cancelled()
+        files.remove(reservation)
+        assert reservation.expiry.cancelled()
+
+    asyncio.run(fetch())
