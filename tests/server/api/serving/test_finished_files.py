@@ -191,3 +191,12 @@ def test_a_file_that_is_fetched_is_not_kept_in_memory_by_its_timer() -> None:
         assert reservation.expiry.cancelled()
 
     asyncio.run(fetch())
+
+
+@pytest.mark.parametrize("start", ["", "0A", "FF"])
+def test_ids_are_as_long_whatever_they_begin_with(start: str) -> None:
+    [first, second] = [FinishedFiles(2, 100, HOUR, start).admit("a", 1).id for _ in range(2)]
+    assert len(first) == len(second) == 32
+    assert first != second
+    assert first.startswith(start)
+    assert set(first) <= set("0123456789ABCDEF")

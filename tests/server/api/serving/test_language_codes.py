@@ -99,3 +99,10 @@ def test_reading_a_code_takes_linear_time() -> None:
     tokens = ["a", "-", "_", "de", "-Latn", "-US", "-419", "x", "\n", "\u0130", "1"]
     assert_linear(lambda text: served_code(text, ["de", "zh-Hant"]), tokens, ordinary=None)
     assert_linear(lambda text: Tag.of(text[:LONGEST_CODE]), tokens, count=10, ordinary=None)
+
+
+@pytest.mark.parametrize("served", [["pt-BR", "pt"], ["pt", "pt-BR"]])
+def test_a_code_without_region_comes_before_another_region(served: list[str]) -> None:
+    assert served_code("pt-PT", served) == "pt"
+    assert served_code("pt-BR", served) == "pt-BR"
+    assert served_code("PT_br", served) == "pt-BR"
