@@ -60,3 +60,11 @@ def test_each_kind_is_put_together_in_its_own_way() -> None:
     assert shown["ringmt_context_store_documents", (("model", ""),)] == 7  # what this process has read now
     buckets = [value for (name, _), value in shown.items() if name == "ringmt_sentence_queue_seconds_bucket"]
     assert buckets == sorted(buckets)
+
+
+def test_largest_and_smallest_values_do_not_depend_on_the_order_of_processes() -> None:
+    well, unwell = (snapshot(metrics(1, value, value, 0).registry) for value in (1, 0))
+    model = (("model", "a"),)
+    for snapshots in ([well, unwell], [unwell, well], [well, unwell, well]):
+        shown = samples(exposition(merged(snapshots)))
+        assert (shown["ringmt_ready", model], shown["ringmt_model_healthy", model]) == (1, 0)
