@@ -107,6 +107,18 @@ def test_batches_sorted_by_the_longest_side_pad_least_and_differ_from_epoch_to_e
     assert epoch_batches(pairs, 2048, 1, 0, "longest") != epoch_batches(pairs, 2048, 1, 1, "longest")
 
 
+def test_by_default_batches_have_targets_of_one_length_rather_than_sources() -> None:
+    """The decoder computes more for a token than the encoder."""
+    numbers = random.Random(3)
+    pairs = [Pair(*([5] * numbers.randint(1, 60) for _ in range(2))) for _ in range(600)]
+    batches = [collate(batch) for batch in epoch_batches(pairs, 1024, 1, 0)]
+    sources, targets = (
+        sum(int((tensor == PAD_ID).sum()) for tensor in tensors)
+        for tensors in ([batch.source for batch in batches], [batch.target_out for batch in batches])
+    )
+    assert targets < 0.7 * sources
+
+
 def test_batches_are_padded_and_shifted() -> None:
     batch = collate([Pair([5, 6], [7]), Pair([8], [9, 10])])
     assert batch.source.tolist() == [[5, 6, EOS_ID], [8, EOS_ID, PAD_ID]]

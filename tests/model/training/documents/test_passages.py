@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.data.batching import Pair
 from model.data.corpus import CorpusError
 from model.data.documents import (
     Passage,
+    PlacedPair,
     by_length,
     cut_documents,
     epoch_documents,
@@ -119,3 +121,12 @@ def test_distances_of_a_passage_are_those_of_its_documents() -> None:
     sentences = [sentence for document in some_documents((2, 2)) for sentence in document]
     keep = Passage(sentences, sentences).distance(online=True)
     assert keep.int().tolist() == [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+
+
+def test_a_long_document_does_not_make_the_next_passages_small() -> None:
+    def document(number: int, length: int) -> list[PlacedPair]:
+        return [PlacedPair(Pair([5] * length, [6]), number, 0)]
+
+    wide, narrow = document(0, 99), [document(number, 9) for number in range(1, 21)]
+    assert [len(passage.queries) for passage in passages([wide, *narrow], 100)] == [1, 10, 10]
+    assert width(wide) == 100  # with EOS
