@@ -6,14 +6,14 @@ from typing import Final
 
 import pytest
 
-from server.engine.request import SentenceRequest
+from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
 from server.text.checks.address import WANTED, Address, Formality, SourceHints, address_of
 from server.text.protect.terms import Terms
 from server.translation.address_constraint import AddressConstraint, continued_words
 from server.translation.assembly import TextTranslation
-from server.translation.formality import supports_formality
+from server.translation.formality import Addressing, supports_formality
 from server.translation.glossary import translate_with_terms
 from server.translation.planning import TextRequest
 from server.translation.streaming import Beginning
@@ -166,3 +166,23 @@ def test_languages() -> None:
     assert supports_formality("en-GB", "de-AT")
     assert not supports_formality("de", "en")
     assert not supports_formality("fr", "de")
+
+
+@pytest.mark.parametrize(
+    ("widest", "beam_size", "searched"), [(2, 1, 2), (8, 1, 8), (8, 4, 8), (12, 10, 10), (2, 2, 2)]
+)
+def test_the_second_search_is_as_wide_as_the_engine_allows(
+    translator: Translator, widest: int, beam_size: int, searched: int
+) -> None:
+    addressing = Addressing(translator.source_pieces, translator.target_pieces, widest)
+    [source] = translator.source_pieces.encode(["Did you bring your book?"])
+    [familiar] = translator.target_pieces.encode(["Hast du dein Buch mitgebracht?"])
+    options = translator.options(beam_size=beam_size, formality="more")
+    result = SentenceResult((Hypothesis(familiar, -1.0, -1.0, "eos"),), Timings(1.0, 2.0, 4.0))
+    [search] = addressing.second_searches([SentenceRequest(source, options)], [result])
+    assert (search.number, search.request.options.beam_size) == (0, searched)
+    [polite] = translator.target_pieces.encode(["Haben Sie Ihr Buch mitgebracht?"])
+    second = SentenceResult((Hypothesis(polite, -2.0, -2.0, "eos"),), Timings(8.0, 16.0, 32.0))
+    chosen = addressing.chosen(SentenceRequest(source, options), result, second)
+    assert [hypothesis.ids for hypothesis in chosen.hypotheses] == [polite]
+    assert chosen.timings == Timings(9.0, 18.0, 36.0)
