@@ -20,7 +20,7 @@ class Store(NamedTuple):
     """The stored sentences of a document: projected tensors, and which words are not padding."""
 
     tensors: tuple[Tensor, ...]
-    """In the order of the attention's `store_names`: [batch, J, d] or [batch, J, W, d]."""
+    """The stored states in the order of the attention's `store_names`: [batch, J, d] or [batch, J, W, d]."""
     word_keep: Tensor
     """bool [batch, J, W]"""
 

@@ -22,7 +22,7 @@ SUMMARY, METRICS = "training.json", "metrics.csv"
 ZOO = Path(__file__).parent.parent / "zoo"
 WEIGHTS, CONFIG, VOCABULARY, STATE = "weights.safetensors", "config.json", "vocabulary.model", "training-state.pt"
 IMPORTED = "imported.json"
-"""Of a model that others trained (model/training/imported.py)."""
+"""The file that marks a model that others trained (model/training/imported.py)."""
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """In hexadecimal digits, of the whole file."""
+    """The SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -26,7 +26,7 @@ class Imported:
 
 
 def load_imported(folder: Path) -> Imported | None:
-    """Of a checkpoint folder; None for our own models."""
+    """The record of an imported model in a checkpoint folder; None for our own models."""
     if not (folder / IMPORTED).is_file():
         return None
     values = read_json(folder / IMPORTED)

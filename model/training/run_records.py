@@ -29,7 +29,7 @@ class RunRecord:
     training: dict[str, Any]
     """Recipe, command, steps, seconds, hashes of the data and of the weights."""
     config: dict[str, Any] | None
-    """Of the sentence model; None for a context layer alone."""
+    """The configuration of the sentence model; None for a context layer alone."""
     context: dict[str, Any] | None
     """Configuration of the context layer; None where there is none."""
     curve: list[dict[str, str]]

@@ -16,7 +16,7 @@ WORK_SECONDS = 30
 """Seconds until the next attempt, where documents must be finished first."""
 Bound = Literal["owner_documents", "owner_open", "owner_bytes", "documents", "num_bytes"]
 BOUNDS: tuple[Bound, ...] = ("owner_documents", "owner_open", "owner_bytes", "documents", "num_bytes")
-"""In the order in which they are checked."""
+"""All limits in the order in which they are checked."""
 
 
 class StoreFull(RuntimeError):

@@ -39,11 +39,12 @@ class MemoryStore:
         self._now, self._tags = 0, dict[str, int]()
         """The tag of the last claim, and the tags of owners; see fair_order.py."""
         self._by_creation, self._queued, self._running = SortedIds(), SortedIds(), SortedIds()
-        """By owner, state and creation; by model, owner and creation; by model and end of the lease."""
+        """Documents by owner, state and creation; queued ones by model, owner and creation; running ones by model and
+        end of the lease."""
         self._waiting_owners: defaultdict[str, set[str]] = defaultdict(set)
-        """By model, the owners of queued documents."""
+        """The owners of queued documents by model."""
         self._open, self._resting = SortedIds(), SortedIds()
-        """By model and last touch; by owner and last touch."""
+        """Open documents by model and last touch; other documents by owner and last touch."""
         self._is_closed = False
         self.glossaries = MemoryGlossaries(self._locked)
         self.translation_memories = MemoryTranslationMemories(self._locked)

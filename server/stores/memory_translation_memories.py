@@ -27,7 +27,7 @@ class _Memory:
     generation: str
     last: int = 0
     entries: dict[str, KeptEntry] = field(default_factory=dict)
-    """By id, in the order of their last writes."""
+    """The memories by id, in the order of their last writes."""
     num_bytes: int = 0
     numbers: list[tuple[int, str]] = field(default_factory=list)
     """Numbers and ids of all writes, also of those whose entries were written again or deleted."""

@@ -19,6 +19,6 @@ _THREADS: Final = ThreadPoolExecutor(MAX_CALLS, "store")
 async def in_store_thread(
     function: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """As asyncio.to_thread, for calls of the store."""
+    """Run a call of the store in a thread, as asyncio.to_thread does."""
     call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_THREADS, call)

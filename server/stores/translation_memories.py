@@ -25,7 +25,7 @@ class MemoryTaken(RuntimeError):
 
 
 class MemoriesFull(RuntimeError):
-    """As much is kept as may be; the message says what and how much."""
+    """A limit of translation memories is reached; the message says which one."""
 
 
 class Kept(NamedTuple):

@@ -50,7 +50,7 @@ class Family:
 
 
 Snapshot = dict[str, Family]
-"""By name."""
+"""Metrics by name."""
 
 
 def snapshot(registry: CollectorRegistry) -> Snapshot:
@@ -115,7 +115,7 @@ def decode(data: bytes) -> Snapshot:
 
 
 def exposition(metrics: Snapshot) -> bytes:
-    """In Prometheus' text format, as the metrics of one process are."""
+    """The metrics in Prometheus' text format, which is also the format of one process."""
     registry = CollectorRegistry()
     registry.register(_Collected(metrics))
     return generate_latest(registry)

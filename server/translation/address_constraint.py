@@ -23,7 +23,7 @@ class Word(NamedTuple):
 
     @property
     def core(self) -> str:
-        """Without signs round it."""
+        """The word without signs round it."""
         return self.text.strip(_SIGNS)
 
 

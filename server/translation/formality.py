@@ -19,7 +19,7 @@ from server.text.checks.address import LANGUAGE, SOURCES, WANTED, Address, Forma
 from server.translation.address_constraint import AddressConstraint, continued_words
 
 BEAM_SIZE: Final = 8
-"""Of the search without the words of the other form, at least: what takes their place must be among its candidates."""
+"""The least beam of the search without the words of the other form: other words must be among its candidates."""
 
 
 def supports_formality(source: str, target: str) -> bool:

@@ -23,8 +23,8 @@ MOST_MATCHES = 3
 
 
 FREE_CHARS, CHARS_PER_CHAR = 1_000_000, 16
-"""Characters of all matches of a request, at most: FREE_CHARS, and CHARS_PER_CHAR for each of its texts. An entry may
-be a thousand times as long as its sentence."""
+"""The most characters of all matches of a request: FREE_CHARS, and CHARS_PER_CHAR for each character of its texts. An
+entry may be a thousand times as long as its sentence."""
 
 
 class TooManyMatches(ValueError):

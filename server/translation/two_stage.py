@@ -63,7 +63,7 @@ async def translate_in_two_stages(
 
 
 def finish_reason_of(reasons: Iterable[FinishReason | None]) -> FinishReason:
-    """Of a sentence whose parts or stages ended for `reasons`: "length" if one of them was cut off."""
+    """The reason of a sentence whose parts or stages ended for `reasons`: "length" if one of them was cut off."""
     return "length" if "length" in reasons else "eos"
 
 

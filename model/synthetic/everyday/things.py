@@ -80,12 +80,12 @@ class ThingSentence:
 
 
 def case_of(article: str) -> Case:
-    """Of the masculine form of an article: "dieser" and "mein" are nominative."""
+    """The case of the masculine form of an article: "dieser" and "mein" are nominative."""
     return CASE_ENDINGS.get(article[-2:], "nominative")
 
 
 def stem_of(article: str) -> str:
-    """Of the masculine form: "der" of "dem", "mein" of "meinen", "dies" of "dieser"."""
+    """The stem of a masculine form: "der" of "dem", "mein" of "meinen", "dies" of "dieser"."""
     if article in ("der", "des", "dem", "den"):
         return "der"
     return article if article.lower() in MIXED_STEMS else article[:-2]

@@ -42,7 +42,7 @@ class ErrorBody(BaseModel):
 
 
 class MessageError(ErrorBody):
-    """As most of them write errors."""
+    """The form of errors that most clients read."""
 
     error: str
 

@@ -22,7 +22,7 @@ from server.settings import Settings
 
 
 class LingarrError(ErrorBody):
-    """As ASP.NET writes problems."""
+    """Errors as ASP.NET writes problems."""
 
     title: str
     status: int

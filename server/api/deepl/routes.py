@@ -156,7 +156,7 @@ async def languages(
 
 @router.get("/v2/usage", summary="How much was translated", responses=READ_ERRORS)
 async def usage(admitted: Admitted) -> DeepLUsage:
-    """Of the present month, or of the day if the key has less left of that."""
+    """The usage of the present month, or of the day if the key has fewer characters left for that."""
     used = admitted.state.usage.used(owner_of(admitted.key))
     limits = KeyLimits() if admitted.key is None else admitted.key.limits
     of_month, of_day = (used.month, limits.chars_per_month or NO_LIMIT), (used.day, limits.chars_per_day or NO_LIMIT)

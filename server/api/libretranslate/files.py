@@ -99,7 +99,7 @@ async def translate_file(
     },
 )
 async def download_file(name: str, request: Request) -> Response:
-    """Without a key: the link has a random part, and is known only to whom it was given."""
+    """The route needs no key: a link has a random part, and only the client that got it knows it."""
     state: ServerState = request.app.state.server
     file = state.file_jobs.files.get(name)
     headers = {"Content-Disposition": attachment_for_old_clients(file.name)}

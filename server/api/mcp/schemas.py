@@ -111,7 +111,7 @@ class TranslatedText(BaseModel):
 
 
 class Translations(BaseModel):
-    """In the order of the texts."""
+    """The translations in the order of the texts."""
 
     translations: list[TranslatedText]
 
@@ -137,7 +137,7 @@ class ScoredTranslation(BaseModel):
 
 
 class Scores(BaseModel):
-    """In the order of the translations."""
+    """The scores in the order of the translations."""
 
     best: int = Field(description="Position of the most probable translation, from 0 on.")
     scores: list[ScoredTranslation]

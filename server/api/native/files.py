@@ -34,7 +34,7 @@ from server.translation.translator import RequestedOptions
 PATH = "/v1/files"
 RESULT = STATUS + "/result"
 MAX_CHECK_BYTES = 2000
-"""Of the header X-Check: proxies take 4 KiB of headers by default."""
+"""The most bytes of the header X-Check: proxies take 4 KiB of headers by default."""
 
 
 class PollRoute(ApiRoute):

@@ -48,12 +48,12 @@ class ChunkWriter:
 
 
 def _choice(delta: Delta, finish_reason: FinishReason | None = None) -> ChunkChoice:
-    """With the fields that clients look for, even where they are null."""
+    """The choice of a chunk, with all fields that clients read, even where they are null."""
     return ChunkChoice(index=0, delta=delta, finish_reason=finish_reason)
 
 
 async def whole(text: str, writer: ChunkWriter, finish_reason: FinishReason, usage: Usage) -> Events:
-    """A text that is known."""
+    """The events of a text that is known."""
     yield writer.first()
     yield writer.text(text)
     yield writer.last(finish_reason, usage)

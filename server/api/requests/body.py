@@ -126,14 +126,14 @@ class BodyLimit:
 
     @classmethod
     def of_fields(cls, num_bytes: int) -> "BodyLimit":
-        """Of a body without files."""
+        """The limit of a body without files."""
         return cls(
             num_bytes, f"the body is larger than {num_bytes} bytes (--max-body-bytes); send fewer texts at a time"
         )
 
     @classmethod
     def of_file(cls, num_bytes: int) -> "BodyLimit":
-        """Of a form with a file of `num_bytes` at most."""
+        """The limit of a form with a file of `num_bytes` at most."""
         return cls(num_bytes + FORM_BYTES, too_large_file(num_bytes))
 
 

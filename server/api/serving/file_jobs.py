@@ -38,7 +38,7 @@ class Turns:
     def __init__(self, limit: int) -> None:
         self._running = SharedBudget(limit)
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        """By owner, in the order of their turns."""
+        """Waiting files by owner; owners are in the order of their turns."""
 
     @property
     def num_running(self) -> int:

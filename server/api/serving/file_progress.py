@@ -26,19 +26,19 @@ class FileProgress:
 
     @property
     def fraction(self) -> float:
-        """Of the sentences; never less than before, and 1 when the file is finished."""
+        """The share of sentences that are translated; it never falls, and is 1 when the file is finished."""
         if self._is_finished:
             return 1.0
         return self.done / self.total if self.total else 0.0
 
     @property
     def seconds(self) -> float:
-        """Since the first sentence."""
+        """Seconds since the first sentence."""
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     @property
     def seconds_left(self) -> float | None:
-        """At the speed until now; None before the first batch is done."""
+        """Seconds until the file is finished, at the speed until now; None before the first batch is done."""
         if self._is_finished:
             return 0.0
         return self.seconds * (self.total - self.done) / self.done if self.done else None

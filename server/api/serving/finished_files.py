@@ -91,7 +91,7 @@ class FinishedFiles:
         self._id_start = id_start
         self._number, self._bytes, self._seconds = SharedBudget(max_files), SharedBudget(max_bytes), seconds
         self._reservations: dict[str, FileReservation] = {}
-        """By id; finished files in the order in which they were finished."""
+        """Files by id; finished ones are in the order in which they were finished."""
         self._links: dict[str, FileReservation] = {}
 
     @property

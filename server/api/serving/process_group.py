@@ -33,7 +33,7 @@ class ProcessGroup:
         self.peers = Peers(process.folder, process.slot, process.count)
         self.models = SharedModels(models, self.peers)
         self._before = counts_of(self._seen_last(process.slot))
-        """Of the workers before this one in its slot: counters never fall."""
+        """The counters of the workers before this one in its slot, so that counters never fall."""
         self._keeping = asyncio.Lock()
         self.peers.answers(KEYS, self._on_keys)
         self.peers.answers(METRICS, self._on_metrics)
@@ -71,8 +71,8 @@ class ProcessGroup:
         return exposition(merged([*known, *ended]))
 
     async def _own_metrics(self) -> bytes:
-        """Of this process and those before it in its slot. They are written before they are shown, so that they do not
-        fall when this process is killed."""
+        """The metrics of this process and of those before it in its slot. They are written before they are shown, so
+        that they do not fall when this process is killed."""
         async with self._keeping:  # in the order in which they were read
             return await asyncio.to_thread(self._kept, snapshot(self._metrics.registry))
 

@@ -65,7 +65,7 @@ class ServerState:
     """Sends traces to a collector, if one is configured."""
     body_budget: BodyBudget = field(init=False)
     file_budget: BodyBudget = field(init=False)
-    """Of the bodies that have files."""
+    """The bytes of bodies that have files."""
     supervisor: Supervisor = field(init=False)
     """Watches the engines of the models, while its `run` runs."""
     loop_lag: LoopLag = field(default_factory=LoopLag)
@@ -73,7 +73,7 @@ class ServerState:
     parsers: ParserPool = field(init=False)
     """Parses and writes the files of clients."""
     usage: CharacterUsage = field(init=False)
-    """By owner, the characters of texts that were accepted."""
+    """The characters of accepted texts, by owner."""
     _stored: StoredServices | None = None
 
     def __post_init__(self) -> None:
@@ -171,12 +171,12 @@ class ServerState:
         await in_store_thread(self.read_stored_keys)
 
     async def load_model(self, name: str, place: str | None) -> tuple[Translator, bool]:
-        """As ModelRegistry.load, in all processes of the server."""
+        """Load a model in all processes of the server; see ModelRegistry.load."""
         models = self.translators if self.group is None else self.group.models
         return await models.load(name, place)
 
     async def unload_model(self, name: str) -> None:
-        """As ModelRegistry.unload, in all processes of the server."""
+        """Unload a model in all processes of the server; see ModelRegistry.unload."""
         models = self.translators if self.group is None else self.group.models
         await models.unload(name)
 

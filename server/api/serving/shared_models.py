@@ -54,7 +54,7 @@ class SharedModels:
         self._served = {name: model.change for name, model in listed.items()}
 
     async def load(self, name: str, place: str | None) -> tuple[Translator, bool]:
-        """As ModelRegistry.load, in all processes."""
+        """Load a model in all processes; see ModelRegistry.load."""
 
         async def change() -> tuple[Translator, bool]:
             async with self._only_process():
@@ -66,7 +66,7 @@ class SharedModels:
         return await self._completed(change())
 
     async def unload(self, name: str) -> None:
-        """As ModelRegistry.unload, in all processes."""
+        """Unload a model in all processes; see ModelRegistry.unload."""
 
         async def change() -> None:
             async with self._only_process():

@@ -26,7 +26,7 @@ class ReadTurns:
     def __init__(self) -> None:
         self._received = 0
         self._waiting: dict[Reader, None] = {}
-        """In the order of their turns."""
+        """Connections that wait, in the order of their turns."""
         self._has_next = False
 
     def received(self, reader: Reader, size: int, loop: asyncio.AbstractEventLoop) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.api.requests.errors import ApiError
-from server.api.serving.file_jobs import MAX_RUNNING, FileJobs, Turns
+from server.api.serving.file_jobs import MAX_RUNNING, SLACK, SURE_SECONDS, FileJobs, Turns, within
+from server.api.serving.file_progress import FileProgress
 from server.api.serving.finished_files import FileReservation, FinishedFile, FinishedFiles
 from server.files.formats.base import DamagedFile
 from tests.server.api.conftest import PATIENCE
@@ -185,3 +187,50 @@ def test_what_is_stopped_gives_everything_back() -> None:
         assert len(left) == MAX_RUNNING + 4
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("passed", "available", "is_refused"),
+    [
+        (10.0, 20.0 / SLACK + 2, False),
+        (10.0, 20.0 / SLACK - 2, True),
+        (10.0, -5.0, True),
+        (SURE_SECONDS - 0.5, 0.1, False),
+        (SURE_SECONDS + 0.5, 0.1, True),
+    ],
+)
+def test_a_file_is_refused_when_it_is_certain_to_take_too_long(
+    passed: float, available: float, is_refused: bool
+) -> None:
+    """A third of the sentences took the seconds that passed, so the others take twice as many; speeds vary."""
+    now = time.monotonic()
+    progress = FileProgress(_began=now - passed)
+    on_progress = within(now + available, progress, "cut it", "text")
+    on_progress(0, 30)
+    if not is_refused:
+        on_progress(10, 30)
+        return
+    with pytest.raises(ApiError, match=rf"the text takes about {round(3 * passed)} seconds.*cut it") as caught:
+        on_progress(10, 30)
+    assert (caught.value.kind, caught.value.param) == ("too_large", "text")
+
+
+def test_one_file_does_not_wait_behind_many_of_another_owner() -> None:
+    async def run() -> list[str]:
+        turns, order = Turns(2), list[str]()
+        ends = asyncio.Event()
+
+        async def file(owner: str) -> None:
+            async with turns.turn(owner):
+                order.append(owner)
+                await ends.wait()
+
+        tasks = [asyncio.create_task(file(owner)) for owner in ("a", "a", "a", "b")]
+        await settled()
+        ends.set()
+        await asyncio.gather(*tasks)
+        return order
+
+    order = asyncio.run(run())
+    assert order.index("b") < 3
+    assert Counter(order) == Counter("aaab")
