@@ -31,6 +31,8 @@ def most_copies(sequence: Sequence[Hashable], max_period: int = MAX_PERIOD) -> i
 def is_repetitive(source: str, target: str) -> bool:
     """Whether `target` repeats a phrase of words at least 3 times in a row (a phrase of characters, as in languages
     without spaces, 8 times), and more often than `source`, whose repetitions may be translated."""
+    if source == target:
+        return False
     words, characters = _words(target), _characters(target)
     # Counting copies takes longer than all other checks; few sentences need it.
     if _may_loop(words):

@@ -23,8 +23,10 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 _VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
 _PAGE = "srcdoc"
 _DATA = re.compile(
-    r"""(?:(?<==)|(?<==["'])|(?<=url\()|(?<=url\(["']))data:[\w.+/-]{1,100}(?:;[\w=-]{1,100}){0,4},[\w+/=%.~!*-]{1000,}+"""
+    r"""data:(?:(?<==data:)|(?<==["']data:)|(?<=url\(data:)|(?<=url\(["']data:))"""
+    r"""[\w.+/-]{1,100}(?:;[\w=-]{1,100}){0,4},[\w+/=%.~!*-]{1000,}+"""
 )
+"""It begins with its letters, not with what is before them: a pattern that begins with letters is found faster."""
 _LABELLED = frozenset({"optgroup", "option", "track"})
 _BUTTONS = frozenset({"button", "reset", "submit"})
 _DESCRIPTIONS = frozenset({

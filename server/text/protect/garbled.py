@@ -19,7 +19,7 @@ LEAST, SHARE = 15, 0.5
 """Letters of a sentence's garbled words together, at least, and their share of all its letters."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\u024f]+(?:['\u2019_+/=-][A-Za-z0-9\u00c0-\u024f]+)*+")
 """Of the Latin script: vocabularies spell others letter by letter."""
-_LETTERS = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_NO_LETTERS = re.compile(r"[^A-Za-z\u00c0-\u024f]+")
 _LONGEST = 64
 """Characters of a word that is counted as a whole; longer ones are counted by their beginning."""
 
@@ -39,7 +39,7 @@ def garbled_words(sentence: str, pieces: Pieces) -> list[Place]:
     garbled: list[Place] = []
     num_letters = num_garbled = 0
     for match in _WORD.finditer(sentence):
-        letters = len(_LETTERS.findall(match[0]))
+        letters = len(_NO_LETTERS.sub("", match[0]))
         num_letters += letters
         word = match[0][:_LONGEST]
         if letters >= SHORTEST and _num_pieces(word, pieces) >= DENSE * len(word):

@@ -37,7 +37,7 @@ def unspellable(sentence: str, spells: Spells) -> list[Place]:
     characters, in order of their starts. Linear in the sentence's length."""
     if sentence.isascii():
         return []
-    unspelled = {char for char in _NOT_ASCII.findall(sentence) if not char.isspace() and not spells(char)}
+    unspelled = {char for char in {*_NOT_ASCII.findall(sentence)} if not char.isspace() and not spells(char)}
     misread = [match.span() for match in _MISREAD.finditer(sentence)]
     if len(_GUILLEMETS.findall(sentence)) == 1:  # no quotation has one mark: "Next \u00bb"
         misread = sorted([*misread, *(match.span() for match in _ARROW.finditer(sentence))])

@@ -62,7 +62,8 @@ OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """The last character of an emoji."""
 
-_BEGINNING = re.compile("|".join((r"(?=[!-/:-@\[-`{-~])", _WORD, _OTHER)))
+_BEGINNING = re.compile(r"[!-/:-@\[-`{-~]|[A-Za-z0-9]++|[^\x00-\x7f]")
+"""Every sign, every word of ASCII and every other character: no span begins inside of such a word."""
 _AT_ONCE, _LONGEST, _PLACES = 2_048, 12_288, 1_024
 """Characters of a text that is searched at once; characters of the longest span in a longer text, except a run of
 emoji; places between two checkpoints."""

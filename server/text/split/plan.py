@@ -230,4 +230,5 @@ def _spellable(text: str, pieces: Pieces) -> str:
     """`text` with quotes, dashes and other signs that the vocabulary can spell."""
     if text.isascii():
         return text
-    return "".join(_SUBSTITUTES[char] if char in _SUBSTITUTES and not pieces.spells(char) else char for char in text)
+    signs = [char for char in _SUBSTITUTES.keys() & {*text} if not pieces.spells(char)]
+    return text.translate({ord(char): _SUBSTITUTES[char] for char in signs}) if signs else text

@@ -37,6 +37,7 @@ def slow_is_repetitive(source: str, target: str) -> bool:
 
 @given(source=st.text("ab ", max_size=30), target=st.text("ab ", max_size=60))
 @example(source="a", target="ab" * 8)
+@example(source="ab" * 8, target="ab" * 8)
 @example(source="", target="a b c d e f g h " * 3)
 @example(source="", target="a b c d e f g h " * 3 + "x")
 def test_the_quick_check_changes_no_result(source: str, target: str) -> None:
