@@ -114,7 +114,7 @@ class ApiRoute(APIRoute):
                     await before(admitted.deadline, check_document(request, key, state.documents))
                 read = await before(admitted.deadline, self._read(request, held, limit, body))
                 body = None  # only the parsed request is kept
-                response = await cancel_on_disconnect(request, before(admitted.deadline, handle(read)))
+                response = await cancel_on_disconnect(request, lambda: before(admitted.deadline, handle(read)))
                 return response
             except RequestValidationError as error:
                 raise self.invalid(error) from None

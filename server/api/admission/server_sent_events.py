@@ -71,8 +71,8 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         async with aclosing(self._events):
-            sending = before(self._deadline + READING_SECONDS, self._send(request, send))
-            await cancel_on_disconnect(request, sending)
+            deadline = self._deadline + READING_SECONDS
+            await cancel_on_disconnect(request, lambda: before(deadline, self._send(request, send)))
 
     async def _send(self, request: Request, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

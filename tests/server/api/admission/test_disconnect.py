@@ -1,0 +1,68 @@
+"""Work of clients that disconnect."""
+
+import contextlib
+import json
+import socket
+import struct
+import threading
+
+import pytest
+
+from server.api.admission import disconnect
+from server.translation.planning import Planner, TextRequest
+from tests.server.api.conftest import PATIENCE, RunningServer, until
+
+RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER: a connection that is closed is reset."""
+CLIENTS = 10
+
+
+def request(path: str, body: bytes = b"") -> bytes:
+    head = f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize("turns", [0, disconnect.TURNS])
+def test_clients_that_leave_as_soon_as_they_have_asked_cost_no_work(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    """Without the turns of the event loop all of their texts are planned."""
+    planned: list[str] = []
+    plan_request = Planner.plan_request
+
+    def noting(planner: Planner, request: TextRequest, can_align: bool) -> object:
+        planned.extend(request.texts)
+        return plan_request(planner, request, can_align)
+
+    monkeypatch.setattr(Planner, "plan_request", noting)
+    monkeypatch.setattr(disconnect, "TURNS", turns)
+    body = json.dumps({"text": "A dog.", "source": "en", "target": "de"}).encode()
+    address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
+    [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()
+    all_have_left = threading.Event()
+    with contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(CLIENTS)]
+        for client in clients:
+            client.sendall(request("/livez"))
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        before = gone(server)
+        loop.call_soon_threadsafe(all_have_left.wait, PATIENCE)
+        for client in clients:
+            client.sendall(request("/v1/translate", body))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            client.close()
+        all_have_left.set()
+    until(lambda: gone(server) == before + CLIENTS, "every request has ended")
+    assert len(planned) == (0 if turns else CLIENTS)
+
+
+def gone(server: RunningServer) -> float:
+    """Requests whose client was gone."""
+    name, labels = "ringmt_requests_total", {"endpoint": "/v1/translate", "code": "499"}
+    samples = (
+        sample
+        for metric in server.state.metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    )
+    return sum(sample.value for sample in samples)
