@@ -27,6 +27,7 @@ _NAMES_FOR_PROGRAMS = frozenset({
     "id", "key", "keys", "text", "string", "source", "target", "msgid", "msgctxt", "translation", "value", "context",
     "locale", "lang", "language", "code", "slug", "field", "de", "en",
 })  # fmt: skip
+_NAMES_OF_KEYS = frozenset({"id", "key", "keys", "msgid", "slug"})
 _KEYS_NOTE = "columns that hold keys were kept: "
 _NAMES_NOTE = "the first row names the columns and was kept"
 
@@ -119,12 +120,18 @@ def _default(whole: str, delimiter: str, start: int, first: Sequence[str]) -> _C
     keys and is none, or has names as programs give them."""
     are_keys: dict[int, bool] = {}
     num_rows = 0
+    of_keys = (
+        {column for column, name in enumerate(first) if name.lower() in _NAMES_OF_KEYS}
+        if _names_columns(first)
+        else set[int]()
+    )
     for cell in _cells(whole, delimiter, start):
         num_rows = cell.row + 1
         if not cell.row or cell.column >= MAX_COLUMNS or are_keys.get(cell.column) is False:
             continue
         if has_letters(cell.raw):
-            are_keys[cell.column] = _is_key(cell.text)
+            is_named = cell.column in of_keys and _KEY_CHARACTERS.match(cell.text.strip()) is not None
+            are_keys[cell.column] = is_named or _is_key(cell.text)
     if num_rows == 1:
         are_keys = {column: _is_key(text) for column, text in enumerate(first[:MAX_COLUMNS])}
     keys = {column for column, is_key in are_keys.items() if is_key}

@@ -4,14 +4,16 @@ Both are archives of XML. Only what was translated into something else is writte
 is round it and every other part stay byte for byte.
 """
 
+import contextlib
 import re
 from collections.abc import Sequence
 
 from server.files.formats.archive import Archive
-from server.files.formats.base import Budget, OpenedFile
+from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.ooxml.languages import language_settings
 from server.files.formats.ooxml.package import SHARED_PARTS, SHARED_TYPES, Kind, names_of, reading_order
 from server.files.formats.ooxml.part import read_part
-from server.files.formats.xml_part import Part, Shared, TextsOfFile, written_parts
+from server.files.formats.xml_part import Part, Shared, TextsOfFile, unpacked, written_parts
 
 _DOCX = Kind(
     re.compile(
@@ -36,6 +38,7 @@ _PPTX = Kind(
 )
 _DIAGRAM = re.compile(r".*/diagrams/[^/]*")
 _MASTER = re.compile(r".*/slide(?:Masters|Layouts)/[^/]*")
+_STYLES = re.compile(r"word/styles(?:WithEffects)?\.xml")
 _SLIDE_COMMENTS = re.compile(r"ppt/comments/[^/]*\.xml")
 
 
@@ -56,6 +59,11 @@ def _open(data: bytes, language: str, budget: Budget, kind: Kind) -> OpenedFile:
         shared = of_diagrams if _DIAGRAM.fullmatch(name) else None
         is_master = _MASTER.fullmatch(name) is not None
         parts[name] = read_part(archive.chunks(name), name, file, shared, is_master)
+    for name in filter(_STYLES.fullmatch, archive.names):
+        with contextlib.suppress(DamagedFile):  # it stays then
+            part = unpacked(archive.chunks(name), name, file.xml)
+            part.settings += language_settings(part.data, name, language)
+            parts[name] = part
 
     def write(translations: Sequence[str]) -> bytes:
         return archive.with_contents(written_parts(parts, file.texts, translations))

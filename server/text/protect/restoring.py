@@ -9,6 +9,7 @@ from server.text.base.words import has_letters
 from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.lost_masks import insert_lost
 from server.text.protect.masks import Masked, mask_pattern, number_of
+from server.text.protect.numerals import without_invented_hyphens
 from server.text.protect.punctuation import with_punctuation_of
 from server.text.protect.terms import with_first_letter
 from server.text.protect.unspellable import UNSPACED
@@ -37,6 +38,7 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
     if masked.is_capitals:
         target = target.upper()
     target = with_punctuation_of(masked.text, target)
+    target = without_invented_hyphens(masked.text, target)
     if not masked.spans:
         return Restored(_with_accelerator(masked, target))
     unique, kept, is_unchanged = _remove_copies(masked, target, decoded_masks)

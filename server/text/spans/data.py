@@ -168,5 +168,12 @@ DATA = (
         ("x^2^", "H~2~O", "CO~2~", "m^3^"),
         ("a~b",),
     ),
+    Row(
+        "letters to choose from",
+        r"(?<![\w|\\])[^\W\d_](?:\|[^\W\d_]){1,20}(?![\w|])",
+        r"[^\W\d_]\|[^\W\d_]",
+        ("a|b|c", "y|n"),
+        ("a|ab", "|a|"),
+    ),
     Row("regular expressions", r"\A\^[^\s]{1,500}\$\Z", r"\A\^", ("^[A-Za-z0-9]+$",)),
 )  # fmt: skip

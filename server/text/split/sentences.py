@@ -34,7 +34,7 @@ _BULLET = re.compile(
     r"(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)*+"
 )
 # Between entries of a menu, forms of a plural (vue-i18n, Laravel), cells of a row.
-_BAR = re.compile(r"\s\|\s|\|(?=[\[{]\d)")
+_BAR = re.compile(r"\s\|\s|\|(?=[\[{]\d)|(?<=[\w.!?)%}\]])\|(?=[^\W\d_]|[%:{$@(#]\w|\{\{|%[({]|:\w)")
 
 
 def split_text(text: str, language: str) -> list[Segment]:

@@ -13,9 +13,11 @@ from server.files.formats.strings.xml_inline import content_span
 from server.files.formats.strings.xml_source import Element, XmlSource, escape, read_xml, unescape
 
 _REFERENCE = re.compile(r"[@?](?:\+?[\w.]+:)?(?:[\w.]+/)?[\w.]+")
-_PIECE = re.compile(r"""\\(?:u([0-9A-Fa-f]{4})|(.))|(["])|([ \t\r\n]++)|[^\\" \t\r\n]++|\\""", re.DOTALL)
+_TAG = r"""</?[A-Za-z][\w:-]*+(?:\s++[\w:-]++\s*+=\s*+\\?(?:"[^"<>]*+"|'[^'<>]*+'))++\s*+/?>"""
+"""A tag of HTML in a CDATA section, or with escaped brackets; the quotation marks of its attributes stay."""
+_PIECE = re.compile(rf"({_TAG})|" r"""\\(?:u([0-9A-Fa-f]{4})|(.))|(["])|([ \t\r\n]++)|[^\\" \t\r\n]++|\\""", re.DOTALL)
 _CHARACTERS = {"n": "\n", "t": "\t", "\n": " "}
-_SPECIAL = re.compile(r"""[\\'"\n\t]|(?<= ) """)
+_SPECIAL = re.compile(rf"({_TAG})|" r"""[\\'"\n\t]|(?<= ) """)
 _EDGE = re.compile(r"\A[ @?]| \Z")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", " ": "\\u0020"}
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -58,13 +60,13 @@ class _Reader:
     def __call__(self, raw: str) -> str:
         parts: list[str] = []
         for match in _PIECE.finditer(unescape(raw)):
-            if match[1]:
-                parts.append(chr(int(match[1], 16)))
-            elif match[2]:
-                parts.append(_CHARACTERS.get(match[2], match[2]))
+            if match[2]:
+                parts.append(chr(int(match[2], 16)))
             elif match[3]:
+                parts.append(_CHARACTERS.get(match[3], match[3]))
+            elif match[4]:
                 self._is_quoted = not self._is_quoted
-            elif match[4] and not self._is_quoted:
+            elif match[5] and not self._is_quoted:
                 parts.append(" ")
             else:
                 parts.append(match[0])
@@ -73,7 +75,7 @@ class _Reader:
 
 
 def _write(text: str) -> str:
-    return escape(_SPECIAL.sub(_escaped, text))
+    return escape(_SPECIAL.sub(lambda match: match[1] or _escaped(match), text))
 
 
 def _finish(content: str) -> str:

@@ -35,6 +35,8 @@ def _spans(source: XmlSource, language: str) -> Iterator[Span]:
         for message in (context,) if context.name == "message" else context.all("message"):
             if (span := _message(source, message, language)) is not None:
                 yield span
+            elif empty := _empty_forms(message):
+                yield from empty
             elif _is_translated(message):
                 yield translated(message.start)
 
@@ -50,6 +52,26 @@ def _language(root: Element, language: str) -> Iterator[Span]:
 def _is_translated(message: Element) -> bool:
     translation = message.first("translation")
     return translation is not None and translation.get("type") in (None, "unfinished") and bool(translation.content)
+
+
+def _empty_forms(message: Element) -> list[Span]:
+    """The spans of those forms of an unfinished translation that are empty while others are not."""
+    text, translation = message.first("source"), message.first("translation")
+    if text is None or translation is None or translation.get("type") != "unfinished":
+        return []
+    forms = translation.all(_FORM)
+    if len(forms) < len(translation.children) or not any(form.content.strip() for form in forms):
+        return []
+    read = read_inline(text)
+
+    def write(translations: Sequence[str]) -> str:
+        return read.render(translations[0], escape_quotes)
+
+    return [
+        Span(form.inner, form.inner_end, (read.text,), write, is_added=True)
+        for form in forms
+        if not form.content.strip() and not form.is_empty_tag
+    ]
 
 
 def _message(source: XmlSource, message: Element, language: str) -> Span | None:

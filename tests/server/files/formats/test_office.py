@@ -46,6 +46,15 @@ def parts_of(data: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def with_parts(data: bytes, parts: dict[str, str]) -> bytes:
+    """The archive with more parts."""
+    packed = io.BytesIO(data)
+    with zipfile.ZipFile(packed, "a") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
 def elements(part: bytes) -> Iterator[Any]:
     """All but runs, their formatting and text."""
     for item in etree.fromstring(part).iter():
@@ -184,6 +193,22 @@ def test_bytes_round_a_translated_paragraph_stay(seed: int) -> None:
 def formatted(size: int, name: str = "noProof") -> str:
     """Formatting of `size` bytes that cannot be seen."""
     return f'<w:rPr><w:{name} w:val="{"a" * size}"/></w:rPr>'
+
+
+@pytest.mark.parametrize(
+    ("language", "changed"),
+    [("de", 'w:val="de" w:eastAsia="ja-JP" w:bidi="ar-SA"'), ("en", ""), ("ja-JP", ""), ("he", 'w:bidi="he"')],
+)
+def test_the_styles_of_word_have_the_language_of_the_translation(language: str, changed: str) -> None:
+    styles = '<w:docDefaults><w:lang w:val="en-US" w:eastAsia="ja-JP" w:bidi="ar-SA"/></w:docDefaults>'
+    given = with_parts(
+        docx_of("<w:p><w:r><w:t>words</w:t></w:r></w:p>"),
+        {"word/styles.xml": f"<w:styles {nsdecls('w')}>{styles}</w:styles>"},
+    )
+    opened = open_file(given, "a.docx", language, LIMIT)
+    assert parts_of(opened.write(["words"]))["word/styles.xml"] == parts_of(given)["word/styles.xml"]
+    written = parts_of(opened.write(["WORDS"]))["word/styles.xml"].decode()
+    assert (changed in written) if changed else written == parts_of(given)["word/styles.xml"].decode()
 
 
 NOTE = '<w:r><w:footnoteReference w:id="1"/></w:r>'

@@ -99,3 +99,8 @@ def test_quotes_inside_of_cells_are_characters() -> None:
     assert written('5" pipe,6" pipe\n')[0] == ['5" pipe', '6" pipe']
     assert written(' "Yes, no" ,No\n')[1] == ' "YES, NO" ,NO\n'
     assert written('"Yes\n')[1] == '"""YES"\n'
+
+
+def test_a_column_that_is_named_after_keys_stays_where_it_has_no_blanks() -> None:
+    assert written("key,text\na,The door\nopen,Open it\n")[0] == ["The door", "Open it"]
+    assert written("key,text\na key,The door\nopen,Open it\n")[0] == ["a key", "The door", "open", "Open it"]

@@ -291,6 +291,24 @@ def test_a_model_invents_no_hyphens_beside_spans(sentence: str, target: str, res
     assert restore(mask(sentence, spells_ascii), target).text == restored
 
 
+@pytest.mark.parametrize(
+    ("sentence", "target", "restored"),
+    [
+        ("Cook for 20-25 minutes.", "20-25- Minuten kochen.", "20-25 Minuten kochen."),
+        ("Press 3-4 keys.", "3-4-Tasten.", "3-4 Tasten."),
+        ("Press 3 keys.", "3-Tasten.", "3 Tasten."),
+        ("Children of 3-4 years", "3-4-J\u00e4hrige", "3-4-J\u00e4hrige"),
+        ("A 3-4 day trip", "Eine 3-4-Tage-Reise", "Eine 3-4-Tage-Reise"),
+        ("A 2 weeks holiday", "Ein 2-Wochen-Urlaub", "Ein 2-Wochen-Urlaub"),
+        ("A 10-year plan", "Ein 10-Jahresplan", "Ein 10-Jahresplan"),
+        ("From 20-25- to 30-year-olds", "20-25- bis 30", "20-25- bis 30"),
+        ("20-25 or 30-35 minutes", "20-25- oder 30-35-Minuten", "20-25- oder 30-35 Minuten"),
+    ],
+)
+def test_a_model_invents_no_hyphens_behind_numbers(sentence: str, target: str, restored: str) -> None:
+    assert restore(mask(sentence, spells_ascii), target).text == restored
+
+
 def test_a_span_keeps_its_blanks_where_the_model_writes_none() -> None:
     masked = mask("Open {file} now", spells_ascii)
     assert restore(masked, "Jetzt\u00f6ffnenX1bitte").text == "Jetzt\u00f6ffnen {file} bitte"

@@ -110,3 +110,21 @@ def test_long_lines_are_cut_like_short_ones() -> None:
 def test_quotations_are_whole_in_a_line_of_thousands_of_characters(length: int) -> None:
     first, quotation = "A" * length + ".", "Er sagte: \u201eKomm. Das T\u00fcrchen ist offen.\u201c"
     assert sentences(f"{first} " + f"{quotation} Sie ging. " * 70, "de") == [first, *[quotation, "Sie ging."] * 70]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("apple|apples", ["apple", "apples"]),
+        ("There is one apple|There are many", ["There is one apple", "There are many"]),
+        ("{0} No files|[1,19] Some files|[20,*] Many", ["{0} No files", "[1,19] Some files", "[20,*] Many"]),
+        ("One file.|:count files|%d files", ["One file.", ":count files", "%d files"]),
+        ("File|Edit|View", ["File", "Edit", "View"]),
+        ("{{ name|upper }} is here", ["{{ name|upper }} is here"]),
+        ("a || b is true", ["a || b is true"]),
+        ("Answer a|b|c", ["Answer a|b|c"]),
+        ("The value |x| is small", ["The value |x| is small"]),
+    ],
+)
+def test_a_bar_between_words_is_between_texts(text: str, parts: list[str]) -> None:
+    assert sentences(text) == parts

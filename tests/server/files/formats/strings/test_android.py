@@ -64,3 +64,18 @@ def test_other_xml_is_refused() -> None:
     with pytest.raises(DamagedFile, match="its root is <rss>, not <resources>"):
         texts("<rss/>", ".xml")
     assert texts('<tmx><header srclang="en"/><body/></tmx>', ".xml") == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        """<![CDATA[Read <a href="https://a.b/?x=1&y='2'" target='_blank'>our page</a> & don\\'t]]>""",
+        """Read &lt;a href=\\"https://a.b\\"&gt;our page&lt;/a&gt;""",
+        """&lt;font color='#f00'&gt;our page&lt;/font&gt;""",
+    ],
+)
+def test_attributes_of_tags_in_text_keep_their_quotation_marks(content: str) -> None:
+    source = f'<resources><string name="a">{content}</string></resources>'
+    opened = open_file(source.encode(), "strings.xml", "de", 1000)
+    [text] = opened.texts
+    assert opened.write([text.replace("page", "site")]).decode() == source.replace("page", "site")

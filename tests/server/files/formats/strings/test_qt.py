@@ -60,3 +60,14 @@ def test_a_message_with_a_number_gets_its_forms() -> None:
     for empty in ("/>", "></translation>"):
         assert upper(text.format(message.format(empty)), ".ts") == text.format(message.format(filled))
     assert texts(text.format("<message><source></source><translation/></message>"), ".ts") == []
+
+
+def test_empty_forms_beside_others_are_filled() -> None:
+    message = (
+        f'{HEAD}<TS version="2.1" language="de"><context><name>A</name><message numerus="yes">'
+        '<source>%n file(s)</source><translation type="unfinished"><numerusform>%n Datei</numerusform>'
+        "<numerusform>{}</numerusform></translation></message></context></TS>"
+    )
+    assert upper(message.format(""), ".ts") == message.format("%N FILE(S)")
+    done = message.replace(' type="unfinished"', "").format("")
+    assert upper(done, ".ts") == done
