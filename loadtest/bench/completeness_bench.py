@@ -16,7 +16,7 @@ from pathlib import Path
 
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
-from server.translation.coverage import is_short
+from server.translation.coverage import is_aligned
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
@@ -72,7 +72,7 @@ async def flagged(translator: Translator, pairs: Sequence[tuple[str, str]]) -> t
     for start in range(0, len(ids), AT_ONCE):
         result |= {start + number for number in await translator.find_incomplete(ids[start : start + AT_ONCE], None)}
     ratio = translator.artifact.manifest.length_ratio
-    return result, sum(is_short(pair, ratio) for pair in ids) / max(1, len(ids))
+    return result, sum(is_aligned(pair, ratio) for pair in ids) / max(1, len(ids))
 
 
 async def measure(translator: Translator, sentences: Sequence[str]) -> None:

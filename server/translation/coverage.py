@@ -1,8 +1,9 @@
 """Finds translations that lack a part of their source: the model ended early, or went on behind a clause.
 
-A translation that is short for its source is aligned with it (`server.translation.alignment`). If several words in a
-row of the source are attended to by no piece of the translation, it lacks them. Precision and recall, and the share of
-translations that are aligned, are in server/PROMISES.md (`loadtest/bench/completeness_bench.py`).
+A translation that is short for its source, or whose source is long, is aligned with it
+(`server.translation.alignment`). If several words in a row of the source are attended to by no piece of the
+translation, it lacks them: the model left them out, or wrote something else in their place. Precision and recall, and
+the share of translations that are aligned, are in server/PROMISES.md (`loadtest/bench/completeness_bench.py`).
 """
 
 import contextlib
@@ -25,6 +26,9 @@ SHORT = 0.9
 """A translation is short with less than this share of the pieces that translations of its model usually have."""
 MUCH_TOO_SHORT = 0.5
 """The same for a translation that cannot be aligned: it is certain to lack something."""
+LONG = 60
+"""Pieces of a source whose translation is always aligned: in long sentences the model also loses its way, and writes
+as many words as it should."""
 LEAST_ATTENTION = 0.2
 """Largest weight with which a piece of the translation attends to a word that it does not translate."""
 MIN_MISSING = 4
@@ -35,6 +39,11 @@ def is_short(pair: IdPair, usual_ratio: float, share: float = SHORT) -> bool:
     """Whether a translation has few pieces for its source. `usual_ratio`: target pieces per source piece."""
     source, target = pair
     return len(source) >= MIN_PIECES and len(target) < share * usual_ratio * (len(source) - 1)
+
+
+def is_aligned(pair: IdPair, usual_ratio: float) -> bool:
+    """Whether a translation is looked at for missing words."""
+    return len(pair[0]) >= LONG or is_short(pair, usual_ratio)
 
 
 def num_missing(weights: Floats, pieces: Sequence[str]) -> int:
@@ -79,6 +88,6 @@ async def find_incomplete(
     """Numbers of the pairs whose translations lack words, and how many words (-1: not known)."""
     if not worker.can_align:
         return {number: -1 for number, pair in enumerate(pairs) if is_short(pair, usual_ratio, MUCH_TOO_SHORT)}
-    short = [number for number, pair in enumerate(pairs) if is_short(pair, usual_ratio)]
-    counts = await count_missing(worker, source_pieces, [pairs[number] for number in short], deadline)
-    return {number: count for number, count in zip(short, counts, strict=True) if count}
+    aligned = [number for number, pair in enumerate(pairs) if is_aligned(pair, usual_ratio)]
+    counts = await count_missing(worker, source_pieces, [pairs[number] for number in aligned], deadline)
+    return {number: count for number, count in zip(aligned, counts, strict=True) if count}

@@ -19,6 +19,8 @@ _LONGEST_STEM = 3
 _NUMBER = re.compile(rf"(?<=[{_STEMS}])\s?\d", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _SOFT_HYPHEN = "\u00ad"
+_JOINERS = "\u200c\u200d\u2060"
+"""Zero-width non-joiner, zero-width joiner, word joiner."""
 _TAG = re.compile(
     r"[<\[&\\]|={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|"
     r"\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
@@ -64,7 +66,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     protected = [place for place in protected_spans(sentence) if not casing.repaired(sentence[slice(*place)])]
     if not (matches or unspelled or protected):
         [text], is_capitals, emphasized = _in_small_letters([sentence], [], casing)
-        return Masked(text.replace(_SOFT_HYPHEN, ""), is_capitals=is_capitals, emphasized=emphasized)
+        return Masked(_without_invisible(text, spells), is_capitals=is_capitals, emphasized=emphasized)
     kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
     replacements = {place: term.target for place, term in matches.items()}
     replacements |= {place: sentence[slice(*place)] for place in kept}
@@ -73,7 +75,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     if not stem:
         places = []
     between, is_capitals, emphasized = _in_small_letters(_texts_between(sentence, places), places, casing)
-    between = [text.replace(_SOFT_HYPHEN, "") for text in between]
+    between = [_without_invisible(text, spells) for text in between]
     spans: list[Span] = []
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
@@ -84,6 +86,17 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
     return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places), emphasized=emphasized)
+
+
+def _without_invisible(text: str, spells: Spells) -> str:
+    """The text without soft hyphens, and without joiners that the vocabulary cannot spell."""
+    if text.isascii():
+        return text
+    text = text.replace(_SOFT_HYPHEN, "")
+    for joiner in _JOINERS:
+        if joiner in text and not spells(joiner):
+            text = text.replace(joiner, "")
+    return text
 
 
 def find_terms(sentence: str, terms: Terms) -> list[Match]:

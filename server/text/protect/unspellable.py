@@ -2,7 +2,7 @@
 them.
 
 Examples: names in other scripts, quotations, whole sentences in another language; raised digits and fractions, which
-vocabularies read as digits ("m\u00b2" as "m2").
+vocabularies read as digits ("m\u00b2" as "m2"); marks of the direction of writing, which they drop or spell in bytes.
 """
 
 import re
@@ -30,6 +30,7 @@ _MISREAD = re.compile(
     rf"(?<!\w)\d{{0,9}}[^\W\d_]{{0,2}}{_RAISED}(?:{_RAISED}|[^\W_]){{0,40}}|{_RAISED}{{1,40}}"
     r"|\d{0,9}[\u00bc-\u00be\u2150-\u215e\u2189]"
 )
+_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
 
 def unspellable(sentence: str, spells: Spells) -> list[Place]:
@@ -39,6 +40,8 @@ def unspellable(sentence: str, spells: Spells) -> list[Place]:
         return []
     unspelled = {char for char in {*_NOT_ASCII.findall(sentence)} if not char.isspace() and not spells(char)}
     misread = [match.span() for match in _MISREAD.finditer(sentence)]
+    if directed := [match.span() for match in _DIRECTION.finditer(sentence)]:
+        misread = sorted([*misread, *directed])
     if len(_GUILLEMETS.findall(sentence)) == 1:  # no quotation has one mark: "Next \u00bb"
         misread = sorted([*misread, *(match.span() for match in _ARROW.finditer(sentence))])
     if not unspelled:

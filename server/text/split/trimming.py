@@ -20,8 +20,8 @@ from server.text.spans.table import EMOJI_END, OUTER_EMOJI, template_spans
 from server.text.spans.templates import shows_value
 from server.text.split.segment import Segment
 
-# Unicode's spaces except control characters, zero-width space, byte order mark.
-OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff"
+# Unicode's spaces except control characters, zero-width space, byte order mark, marks of direction that embed nothing.
+OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff\u061c\u200e\u200f"
 _OUTER_SPACES = re.compile(f"[{OUTER_SPACE}]*+")
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|t[rdh]|thead|tbody|blockquote|section|article|br|hr)"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
-from server.translation.coverage import LEAST_ATTENTION, MIN_MISSING, is_short, num_missing
+from server.translation.coverage import LEAST_ATTENTION, MIN_MISSING, is_aligned, is_short, num_missing
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
@@ -43,6 +43,11 @@ def test_the_limits_of_short_translations() -> None:
     assert [is_short((tuple(range(length)), ()), 1.0) for length in (15, 16)] == [False, True]
 
 
+def test_translations_of_long_sources_are_always_looked_at() -> None:
+    assert is_aligned((tuple(range(60)), tuple(range(60))), usual_ratio=1.0)
+    assert not is_aligned((tuple(range(30)), tuple(range(30))), usual_ratio=1.0)
+
+
 @pytest.fixture(scope="module")
 def translator() -> Iterator[Translator]:
     translator = Translator.load(BUNDLED_MODELS / "en-de", EngineSettings(slots=4, num_workers=1), Metrics())
@@ -56,6 +61,14 @@ LONG = (
     "line as possible, without changing their direction for slight reasons, although perhaps it might be chance alone "
     "which at first determined the selection;"
 )
+GARBLED = (
+    "The committee, which had met in the spring in order to discuss the many complaints that had been sent by the "
+    "people of the village, decided after a long debate that the old school should not be closed, that the road to "
+    "the station should be repaired before the winter, that the library should remain open on Saturdays, and that "
+    "the mayor should write a letter to the minister in which all of these decisions are explained, because nobody "
+    "else would do it."
+)
+"""As a whole the model translates it to as many words, the last of which make no sense."""
 SHORT = "She went to the market, bought a pound of apples, and then walked home through the park with her sister."
 
 
@@ -80,3 +93,13 @@ def test_a_long_sentence_in_clauses(translator: Translator) -> None:
     assert text.text == " ".join(sentence.target for sentence in text.sentences)
     assert text.alignment is not None
     assert max(place[0][1] for place in text.alignment) > len(LONG) - 20
+
+
+def test_a_long_sentence_whose_end_is_garbled_is_translated_in_clauses(translator: Translator) -> None:
+    [text] = asyncio.run(translator.translate(TextRequest([GARBLED], translator.options()))).translations
+    assert [sentence.flags for sentence in text.sentences] == [("cut",)] * len(text.sentences)
+    assert "Minister" in text.text
+    request = TextRequest([GARBLED], translator.options(), splits=False)
+    planned = asyncio.run(translator.prepare(request))
+    whole = asyncio.run(translator.finish(planned, asyncio.run(translator.run(planned.sentences, None))))
+    assert [sentence.flags for sentence in whole.translations[0].sentences] == [("truncated",)]

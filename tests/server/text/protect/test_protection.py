@@ -291,6 +291,13 @@ def test_a_model_invents_no_hyphens_beside_spans(sentence: str, target: str, res
     assert restore(mask(sentence, spells_ascii), target).text == restored
 
 
+def test_marks_of_direction_stay_and_joiners_are_not_read() -> None:
+    masked = mask("Hello \u2068{name}\u2069, read\u200dable", spells_ascii)
+    assert masked.text == "Hello X1, readable"
+    assert restore(masked, "Hallo X1, lesbar").text == "Hallo \u2068{name}\u2069, lesbar"
+    assert mask("a\u200db", lambda character: True).text == "a\u200db"
+
+
 @pytest.mark.parametrize(
     ("sentence", "target", "restored"),
     [

@@ -26,6 +26,7 @@ def words(sentence: str, spelled: str = "") -> list[str]:
         ("Next \u00bb", ["\u00bb"]),
         ("\u00ab Back", ["\u00ab"]),
         ("\u00ab Bonjour \u00bb", []),
+        ("Hi \u2068you\u2069\u200e there", ["\u2068", "\u2069\u200e"]),
         ("It isn\u2019t \u2014 here \u00a0", []),
     ],
 )
