@@ -1,10 +1,11 @@
 """InDesign files (.idml): the paragraphs of all stories are texts.
 
 Notes, deleted text and variables stay. Text in links and in tagged elements of a paragraph is translated by itself.
+Special characters of InDesign (<?ACE 18?>: the number of the page) stay in the text that they are in.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
@@ -25,6 +26,11 @@ _PARAGRAPH, _RUN, _TEXT, _BREAK, _PROPERTIES = (
 )  # fmt: skip
 _SKIPPED = ("Note", "HiddenText")
 _DELETED = ("Change", "DeletedText")
+_CHARACTER = "ACE"
+_SHOWN = ("4", "18", "19")
+"""Special characters that a reader sees: the number of a footnote or of the page, the name of the section."""
+_TAB = "8"
+"""The tab to the right edge; others are places between words."""
 
 
 def open_idml(data: bytes, language: str, budget: Budget) -> OpenedFile:
@@ -53,13 +59,27 @@ def open_idml(data: bytes, language: str, budget: Budget) -> OpenedFile:
 class _Frame:
     """An open element; `items` are those of a paragraph, `run` is that of a run in a paragraph."""
 
-    __slots__ = ("attributes", "end", "inner", "inner_end", "items", "name", "place", "run", "start", "texts")
+    __slots__ = (
+        "attributes",
+        "characters",
+        "end",
+        "inner",
+        "inner_end",
+        "items",
+        "name",
+        "place",
+        "run",
+        "start",
+        "texts",
+    )
 
     def __init__(self, name: str, start: int, inner: int, attributes: Mapping[str, str]) -> None:
         self.name, self.start, self.inner, self.attributes = name, start, inner, attributes
         self.end = self.inner_end = inner
         self.items: list[Item] = []
         self.texts: list[str] = []
+        self.characters: list[tuple[int, str, int, int]] = []
+        """Special characters: how many of `texts` stand before each, what it is, and its first and last byte."""
         self.run: Run | None = None
         self.place = -1
 
@@ -78,6 +98,7 @@ class _Story:
     def read(self) -> None:
         """Raises DamagedFile, FileTooLarge."""
         self._parser = expat_parser(self._name, self._start, self._end, self._characters, separator=None)
+        self._parser.ProcessingInstructionHandler = self._instruction
         parse_with(self._parser, self._part.data, self._name)
         for edit in self._edits:
             if edit is not None:
@@ -106,6 +127,12 @@ class _Story:
     def _characters(self, text: str) -> None:
         self._stack[-1].texts.append(text)
 
+    def _instruction(self, target: str, content: str) -> None:
+        start, frame = self._parser.CurrentByteIndex, self._stack[-1]
+        if target == _CHARACTER and frame.name == _TEXT:
+            end = self._part.data.index(b"?>", start) + 2
+            frame.characters.append((len(frame.texts), content.strip(), start, end))
+
     def _end(self, name: str) -> None:
         frame, is_skipped = self._stack.pop(), bool(self._num_skipped)
         self._num_skipped -= is_skipped
@@ -131,14 +158,34 @@ class _Story:
             node.end = frame.end
             written = bytes(self._part.data[frame.start : frame.end])
             parent.run = Run(run.node, node, (run.look, written), run.text_name)
-        elif frame.name == _TEXT and self._part.data.find(b"<", frame.inner, frame.inner_end) < 0:
-            self._file.copies.spend(1 + run.num_bytes // 64)
-            parent.items.append(Text(run, "".join(frame.texts), atom))
+        elif frame.name == _TEXT and self._is_plain(frame):
+            for item in self._items_of(frame, run):
+                self._file.copies.spend(1 + run.num_bytes // 64)
+                parent.items.append(item)
         elif frame.name == _BREAK:
             parent.items.append(Mark("break", (atom,), True, "\n"))
         else:
             self.num_kept += frame.name == _TEXT and has_letters("".join(frame.texts))
             parent.items.append(Mark("point" if is_skipped else "content", (atom,)))
+
+    def _is_plain(self, frame: _Frame) -> bool:
+        """Whether an element of text has text and special characters alone."""
+        return self._part.data.count(b"<", frame.inner, frame.inner_end) == len(frame.characters)
+
+    def _items_of(self, frame: _Frame, run: Run) -> Iterator[Item]:
+        """The text and the special characters of an element of text, each of which is written in one of its own."""
+        at = 0
+        opening, closing = Atom(run, frame.start, frame.inner), Atom(run, frame.inner_end, frame.end)
+        for place, code, start, end in (*frame.characters, (len(frame.texts), "", 0, 0)):
+            if text := "".join(frame.texts[at:place]):
+                yield Text(run, text, Atom(run, frame.start, frame.end))
+            at = place
+            if end:
+                atoms = (opening, Atom(run, start, end), closing)
+                if code == _TAB:
+                    yield Mark("break", atoms, True, "\t")
+                else:
+                    yield Mark("content" if code in _SHOWN else "point", atoms, code not in _SHOWN)
 
     def _end_in_paragraph(self, frame: _Frame, parent: _Frame) -> None:
         if frame.name == _TEXT:

@@ -109,3 +109,28 @@ def test_sentences_of_several_runs_are_one_text() -> None:
 def test_what_is_no_file_of_stories_is_refused() -> None:
     with pytest.raises(DamagedFile, match="no designmap"):
         open_file(packed([("a.xml", "<a/>")]), "a.idml", "de", 1000)
+
+
+CHARACTERS = (
+    (
+        "<?ACE 4?> See the note.",
+        "| SEE THE NOTE.",
+        "<Content><?ACE 4?></Content><Content> SEE THE NOTE.</Content>",
+    ),
+    ("Page <?ACE 18?> of it", "PAGE | OF IT", "PAGE </Content><Content><?ACE 18?></Content><Content> OF IT"),
+    ("Title<?ACE 8?>Number", "TITLE\tNUMBER", "TITLE</Content><Content><?ACE 8?></Content><Content>NUMBER"),
+    ("End<?ACE 3?> here", "END|| HERE", "END</Content><Content><?ACE 3?></Content><Content> HERE"),
+)
+
+
+@pytest.mark.parametrize(("content", "text", "written"), CHARACTERS)
+def test_special_characters_stay_in_their_text(content: str, text: str, written: str) -> None:
+    body = f"<ParagraphStyleRange><CharacterStyleRange><Content>{content}</Content></CharacterStyleRange>"
+    body += "</ParagraphStyleRange>"
+    opened = open_file(idml_of(body), "a.idml", "de", 1000)
+    assert opened.write(opened.texts) == idml_of(body)
+    assert [PLACEHOLDER.sub("|", each).upper() for each in opened.texts] == [text]
+    after = translated(body, str.upper).decode()
+    assert written in after
+    assert after.count("<?ACE") == 1
+    assert not opened.notes
