@@ -31,6 +31,8 @@ LEAST = 0.3
 links between dictionary words (see server/RESULTS.md)."""
 MOST_TOKENS = ENCODE_TOKENS
 """Padded tokens that are aligned together. Running sentences wait meanwhile."""
+MOST_UNEVEN = 1.25
+"""The longest pair that is aligned together with another, in the other's length: shorter ones are padded."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,8 @@ def _batches(pairs: Sequence[IdPair]) -> Iterator[list[int]]:
     """Numbers of pairs of similar length, with at most MOST_TOKENS padded tokens of source and target."""
     batch: list[int] = []
     for number in sorted(range(len(pairs)), key=lambda number: _length(pairs[number])):
-        if batch and _length(pairs[number]) * (len(batch) + 1) > MOST_TOKENS:
+        length = _length(pairs[number])
+        if batch and (length * (len(batch) + 1) > MOST_TOKENS or length > MOST_UNEVEN * _length(pairs[batch[0]])):
             yield batch
             batch = []
         batch.append(number)

@@ -36,9 +36,11 @@ MIN_MISSING = 4
 
 
 def is_short(pair: IdPair, usual_ratio: float, share: float = SHORT) -> bool:
-    """Whether a translation has few pieces for its source. `usual_ratio`: target pieces per source piece."""
+    """Whether a translation has few pieces for its source, at least MIN_MISSING fewer than usual. `usual_ratio`: target
+    pieces per source piece."""
     source, target = pair
-    return len(source) >= MIN_PIECES and len(target) < share * usual_ratio * (len(source) - 1)
+    usual = usual_ratio * (len(source) - 1)
+    return len(source) >= MIN_PIECES and len(target) < min(share * usual, usual - MIN_MISSING)
 
 
 def is_aligned(pair: IdPair, usual_ratio: float) -> bool:

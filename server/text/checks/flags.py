@@ -2,6 +2,7 @@
 
 import re
 
+from server.text.checks.clock import clock_changed
 from server.text.checks.currencies import currency_lost
 from server.text.checks.numbers import numbers_changed
 from server.text.checks.repetition import is_repetitive
@@ -28,7 +29,11 @@ def find_flags(source: str, target: str, languages: tuple[str, str] = ("", "")) 
 def _has_other_numbers(source: str, target: str, languages: tuple[str, str]) -> bool:
     if not (_DIGIT.search(source) or _DIGIT.search(target)):
         return False
-    return numbers_changed(source, target, languages) or currency_lost(source, target, languages[1].partition("-")[0])
+    return (
+        numbers_changed(source, target, languages)
+        or clock_changed(source, target)
+        or currency_lost(source, target, languages[1].partition("-")[0])
+    )
 
 
 def is_copy(source: str, target: str) -> bool:
