@@ -1,6 +1,7 @@
-"""Models that other programs keep on this machine: Argos Translate and LibreTranslate, translateLocally, and the cache
-of the Hugging Face Hub. Nothing is downloaded, and nothing is opened but the small files that describe a model."""
+"""Models that other programs keep on this machine: Argos Translate and LibreTranslate, translateLocally, Firefox, and
+the cache of the Hugging Face Hub. Nothing is downloaded, and nothing is opened but what describes a model."""
 
+import contextlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from export.importers import ImportRefused
 from export.importers.argos.package import CODES, METADATA
+from export.importers.firefox_profile.models import models_in, profiles
 from export.importers.json_files import read_object
 from export.importers.marian import MarianFolder
 from export.importers.marian_nmt.files import find_firefox
@@ -23,12 +25,14 @@ MODEL_INFO = "model_info.json"
 
 @dataclass(frozen=True)
 class LocalModel:
-    """`languages`: of source and target, where the files say them; MANY of a model of many."""
+    """`languages`: of source and target, where the files say them; MANY of a model of many. They choose a model where
+    the path holds several (`is_one_of_several`)."""
 
     format: str
     path: Path
     languages: tuple[str | None, str | None]
     size: int
+    is_one_of_several: bool = False
 
     @property
     def pair(self) -> str:
@@ -53,7 +57,8 @@ def places(environment: Mapping[str, str], home: Path) -> Iterator[Path]:
 def find_local_models(environment: Mapping[str, str] | None = None, home: Path | None = None) -> list[LocalModel]:
     """The models that `ringmt import` has a format for, in the order of their places."""
     models: dict[Path, LocalModel] = {}
-    for place in places(os.environ if environment is None else environment, home or Path.home()):
+    environment, home = os.environ if environment is None else environment, home or Path.home()
+    for place in places(environment, home):
         if not place.is_dir():
             continue
         for folder in itertools.islice(sorted(each for each in place.iterdir() if each.is_dir()), MAX_FOLDERS):
@@ -62,7 +67,15 @@ def find_local_models(environment: Mapping[str, str] | None = None, home: Path |
             except (ImportRefused, OSError):
                 continue  # a folder of something else
             models.setdefault(folder.resolve(), model)
-    return list(models.values())
+    return [*models.values(), *of_firefox(environment, home)]
+
+
+def of_firefox(environment: Mapping[str, str], home: Path) -> Iterator[LocalModel]:
+    """The models of all profiles that can be read."""
+    for profile in profiles(environment, home):
+        with contextlib.suppress(ImportRefused, OSError):
+            for model in models_in(profile):
+                yield LocalModel("firefox", profile, model.languages, model.size, True)
 
 
 def described(folder: Path) -> LocalModel:

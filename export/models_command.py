@@ -11,8 +11,8 @@ class ModelsCommand:
     """Models of other programs on this machine."""
 
     help = (
-        "list the models that Argos Translate, LibreTranslate, translateLocally and the Hugging Face Hub left on this "
-        "machine, with the command that imports each; nothing is downloaded"
+        "list the models that Argos Translate, LibreTranslate, translateLocally, Firefox and the Hugging Face Hub left "
+        "on this machine, with the command that imports each; nothing is downloaded"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -31,11 +31,11 @@ class ModelsCommand:
 def command_for(model: LocalModel) -> str:
     """The command that imports a model; what its files do not say is left to fill in."""
     options = [
-        f"--{side} {side.upper()}"
+        f"--{side} {code or side.upper()}"
         for side, code in zip(("source", "target"), model.languages, strict=True)
-        if code is None
+        if code is None or model.is_one_of_several
     ]
-    out = "MODELS/NAME" if options or MANY in model.languages else f"MODELS/{model.pair}"
+    out = "MODELS/NAME" if None in model.languages or MANY in model.languages else f"MODELS/{model.pair}"
     return " ".join(["ringmt import", model.format, shlex.quote(str(model.path)), *options, "--out", shlex.quote(out)])
 
 

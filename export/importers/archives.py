@@ -1,4 +1,4 @@
-"""Packed models: zip, tar (plain, gzip, bzip2, xz), and single files in gzip."""
+"""Packed models: zip, tar (plain, gzip, bzip2, xz), and single files in gzip or Zstandard."""
 
 import gzip
 import tarfile
@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TypeAlias
 
 from export.importers import ImportRefused
+from export.importers.zstd import open_zstd
 
-ZIP, GZIP = ".zip", ".gz"
+ZIP, GZIP, ZSTD = ".zip", ".gz", ".zst"
 TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MAX_FILES = 10_000
 MIN_UNPACKED_BYTES, MAX_GROWTH = 64 * 2**20, 20
@@ -22,7 +23,7 @@ Parts: TypeAlias = Generator[tuple[PurePosixPath, IO[bytes] | gzip.GzipFile], No
 
 
 def is_packed(path: Path) -> bool:
-    return path.name.lower().endswith((ZIP, GZIP, *TAR))
+    return path.name.lower().endswith((ZIP, GZIP, ZSTD, *TAR))
 
 
 def unpack(path: Path, folder: Path) -> None:
@@ -33,6 +34,8 @@ def unpack(path: Path, folder: Path) -> None:
         parts = _zip_parts(path)
     elif name.endswith(TAR):
         parts = _tar_parts(path)
+    elif name.endswith(ZSTD):
+        parts = _zstd_part(path)
     else:
         parts = _gzip_part(path)
     left, written = max(MIN_UNPACKED_BYTES, MAX_GROWTH * path.stat().st_size), set[PurePosixPath]()
@@ -78,6 +81,11 @@ def _tar_parts(path: Path) -> Parts:
 def _gzip_part(path: Path) -> Parts:
     with gzip.open(path) as part:
         yield PurePosixPath(path.name[: -len(GZIP)]), part
+
+
+def _zstd_part(path: Path) -> Parts:
+    with open_zstd(path) as part:
+        yield PurePosixPath(path.name[: -len(ZSTD)]), part
 
 
 def innermost(folder: Path) -> Path:

@@ -1,6 +1,7 @@
 """What opens a path of each format that is imported."""
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from export.importers.argos.package import LENGTH_PENALTY, open_package
 from export.importers.ctranslate2.folder import ModelFolder, open_folder
 from export.importers.ctranslate2.load import load_ctranslate2
 from export.importers.ctranslate2.vocabulary import numbered
+from export.importers.firefox_profile.attachments import is_profile
+from export.importers.firefox_profile.models import chosen, write_files
 from export.importers.language_tokens import Wanted, many_languages, pair_of, several_targets
 from export.importers.m2m100.folder import M2M100Folder
 from export.importers.m2m100.load import load_m2m100
@@ -72,7 +75,11 @@ def sides(known: tuple[str | None, str | None], languages: LanguageTokens | None
 
 
 def open_firefox(args: argparse.Namespace, scratch: Path) -> Import:
-    return of_files(find_firefox(args.path), args)
+    if not is_profile(args.path):
+        return of_files(find_firefox(args.path), args)
+    model = chosen(args.path, args.source, args.target)
+    write_files(model, scratch / "profile")
+    return of_files(dataclasses.replace(find_firefox(scratch / "profile"), languages=model.languages), args)
 
 
 def open_marian_nmt(args: argparse.Namespace, scratch: Path) -> Import:

@@ -4,15 +4,16 @@ from collections.abc import Collection
 from pathlib import Path
 
 from export.importers import ImportRefused
-from export.importers.archives import GZIP, TAR, ZIP
+from export.importers.archives import GZIP, TAR, ZIP, ZSTD
 from export.importers.argos.package import METADATA, SUFFIX
+from export.importers.firefox_profile.attachments import is_profile
 from export.importers.json_files import read_object
 from export.importers.m2m100.folder import MODEL_TYPE
 
 CONFIG = "config.json"
 WEIGHTS = (".npz", ".bin")
 WORD_LISTS = ("shared_vocabulary", "source_vocabulary", "source_1_vocabulary")
-PACKED = (ZIP, GZIP, *TAR)
+PACKED = (ZIP, GZIP, ZSTD, *TAR)
 
 
 def recognise(path: Path) -> tuple[str, Path]:
@@ -22,6 +23,8 @@ def recognise(path: Path) -> tuple[str, Path]:
         return of_file(path)
     if not path.is_dir():
         raise ImportRefused(f"{path} is no file and no folder")
+    if is_profile(path):
+        return "firefox", path
     names = {each.name for each in path.iterdir()}
     if METADATA in names or any(each.suffix == SUFFIX or (each / METADATA).is_file() for each in path.iterdir()):
         return "argos", path

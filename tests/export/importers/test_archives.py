@@ -3,8 +3,12 @@
 import contextlib
 import gzip
 import io
+import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
+import types
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from export.importers import ImportRefused
+from export.importers import ImportRefused, zstd
 from export.importers.archives import MIN_UNPACKED_BYTES, is_packed, unpack
 from export.importers.local_path import local_path
+from export.importers.zstd import MODULES
 
 FILES = {"model/a.bin": b"weights", "model/vocab.spm": b"words", "model/deep/er/b": b""}
 
@@ -72,6 +77,39 @@ def test_a_single_packed_file_is_that_file(tmp_path: Path) -> None:
     assert not is_packed(tmp_path / "en_de.argosmodel")
 
 
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="the program zstd packs the file")
+@pytest.mark.parametrize("module", [None, "zstandard"])
+def test_what_zstandard_packed_is_read_by_a_package_or_the_program(
+    module: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model.bin").write_bytes(b"weights" * 1000)
+    subprocess.run(["zstd", "-q", "--rm", tmp_path / "model.bin"], check=True)
+    for name in MODULES:
+        monkeypatch.setitem(sys.modules, name, None)
+    if module is not None:  # no package is in this environment: the one here runs the program
+        there = types.ModuleType(module)
+        there.__dict__["open"] = lambda path, mode: io.BytesIO(subprocess.check_output(["zstd", "-dcq", path]))
+        monkeypatch.setitem(sys.modules, module, there)
+        monkeypatch.setattr(zstd, "PROGRAM", "none")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    path = local_path([str(tmp_path / "model.bin.zst")], scratch)
+    assert (path.name, path.read_bytes()) == ("model.bin", b"weights" * 1000)
+
+
+def test_zstandard_is_refused_where_nothing_reads_it_and_where_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.zst").write_bytes(b"no Zstandard")
+    with pytest.raises(ImportRefused, match="is damaged, or not packed"):
+        unpack(tmp_path / "a.zst", tmp_path / "out")
+    for name in MODULES:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(zstd, "PROGRAM", "none")
+    with pytest.raises(ImportRefused, match="install the package zstandard or the program"):
+        unpack(tmp_path / "a.zst", tmp_path / "other")
+
+
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("part", ["../evil", "a/../../evil", "/tmp/evil", "a\\..\\evil"])
 def test_nothing_is_written_elsewhere(name: str, part: str, tmp_path: Path) -> None:
@@ -93,11 +131,16 @@ def test_links_and_devices_are_refused(kind: bytes, tmp_path: Path) -> None:
         unpack(tmp_path / "a.tar", tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", [*WAYS, "a.bin.gz"])
+@pytest.mark.parametrize("name", [*WAYS, "a.bin.gz", "a.bin.zst"])
 def test_what_unpacks_to_too_much_is_refused_on_the_way(name: str, tmp_path: Path) -> None:
     much = bytes(MIN_UNPACKED_BYTES // 2)
     if name in WAYS:
         WAYS[name](tmp_path / name, {"a": much, "b": much, "c": b"more"})
+    elif name.endswith(".zst"):
+        if shutil.which("zstd") is None:
+            pytest.skip("the program zstd packs the file")
+        packed = subprocess.run(["zstd", "-qc"], input=much * 2 + b"more", check=True, capture_output=True).stdout
+        (tmp_path / name).write_bytes(packed)
     else:
         (tmp_path / name).write_bytes(gzip.compress(much * 2 + b"more"))
     if name == "a.tar":

@@ -62,8 +62,8 @@ def test_files_are_recognised(tmp_path: Path) -> None:
 def test_what_is_none_is_refused_with_what_to_do(names: tuple[str, ...], message: str, tmp_path: Path) -> None:
     with pytest.raises(ImportRefused, match=message):
         recognise(write(tmp_path, names, {"model_type": "bart"}))
-    (tmp_path / "opus.zst").touch()
-    with pytest.raises(ImportRefused, match=r"is of no format that is read, nor packed as .zip, .gz, .tar"):
-        recognise(tmp_path / "opus.zst")
+    (tmp_path / "opus.rar").touch()
+    with pytest.raises(ImportRefused, match=r"is of no format that is read, nor packed as .zip, .gz, .zst, .tar"):
+        recognise(tmp_path / "opus.rar")
     with pytest.raises(ImportRefused, match="is no file and no folder"):
         recognise(tmp_path / "missing")

@@ -1,0 +1,1 @@
+"""Translation models that Firefox keeps in a profile."""
