@@ -14,6 +14,7 @@ from typing import Any
 from sentencepiece import sentencepiece_model_pb2
 
 from export.importers import ImportRefused
+from export.importers.foreign_words import refuse_joined
 from model.config import SpecialIds
 
 PROTO: Any = sentencepiece_model_pb2
@@ -36,6 +37,7 @@ class Numbered:
 
 def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> None:
     """Write the SentencePiece model of one side. Raises ImportRefused."""
+    refuse_joined(numbered.ids, numbered.spm.parent)
     own = read_spm(numbered.spm)
     filler = Piece.CONTROL if own.trainer_spec.model_type == BPE else Piece.UNUSED
     table = [unused(f"<unused {index}>", filler) for index in range(numbered.size)]
@@ -71,6 +73,15 @@ def read_spm(path: Path) -> Any:
     if not own.pieces or own.trainer_spec.model_type not in (UNIGRAM, BPE):
         raise ImportRefused(f"{path} is no unigram or BPE model of SentencePiece, the kinds that can be renumbered")
     return own
+
+
+def is_spm(path: Path) -> bool:
+    """Whether a file is a SentencePiece model that can be renumbered."""
+    try:
+        read_spm(path)
+    except ImportRefused:
+        return False
+    return True
 
 
 def unused(text: str, kind: Any = Piece.UNUSED) -> Any:

@@ -9,8 +9,10 @@ from typing import Any
 from export.importers import ImportRefused
 from export.importers.ctranslate2.container import Variables, read_variables
 from export.importers.ctranslate2.names import renamed
+from export.importers.foreign_words import refuse_codes
 from export.importers.json_files import read_object
 from export.importers.language_tokens import tokens_of
+from export.importers.marian_vocabulary import is_spm
 
 MODEL, CONFIG, SHORTLIST = "model.bin", "config.json", "vmap.txt"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
@@ -18,7 +20,7 @@ SPM = (("source.spm", "target.spm"), ("source.model", "target.model"))
 SHARED_SPM = ("sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "shared.spm", "tokenizer.model")
 MANY_LANGUAGES = 2
 BPE = ("bpe.model", "source.bpe", "bpe.codes", "codes.bpe")
-"""Codes of subword-nmt."""
+"""Codes of subword-nmt or of OpenNMT's tokenizer, or a BPE model of SentencePiece."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,9 @@ def find_segmenters(folder: Path, named: Sequence[Path]) -> tuple[Path, Path]:
             return folder / name, folder / name
     for name in BPE:
         if (folder / name).is_file():
-            raise ImportRefused(
-                f"{folder / name} has codes of subword-nmt behind Moses' tokenizer; only SentencePiece cuts text here: "
-                "look for a newer package of these languages"
-            )
+            if is_spm(folder / name):
+                return folder / name, folder / name
+            refuse_codes(folder / name)
     raise ImportRefused(
         f"{folder} has no SentencePiece model ({SPM[0][0]} and {SPM[0][1]}, or {SHARED_SPM[0]}): give the one that the "
         "model was trained with by --vocabulary"

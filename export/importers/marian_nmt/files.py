@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from export.importers import ImportRefused
+from export.importers.foreign_words import refuse_codes
 from export.importers.marian_nmt.vocabulary import YML
 
 PACKED = (".gz", ".zst", ".zip")
@@ -107,6 +108,9 @@ def find_beside(model: Path, vocabularies: Sequence[Path] = ()) -> MarianFiles:
     listed = [path for path in both if path.suffix in YML]
     segmenters = (folder / SPM[0], folder / SPM[1]) if listed else None
     for spm in segmenters or ():
+        codes = spm.with_suffix(".bpe")
+        if not spm.is_file() and codes.is_file():
+            refuse_codes(codes)
         if not spm.is_file():
             raise ImportRefused(f"{spm} is missing: {listed[0].name} lists pieces, but does not cut text into them")
     if listed and len(listed) < 2:

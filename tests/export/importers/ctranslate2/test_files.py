@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import json
 import math
+import shutil
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -335,12 +336,32 @@ def test_folders_that_are_not_whole_are_refused(damage: Callable[[Path], None], 
         load_ctranslate2(open_folder(tmp_path / "model"), "de", tmp_path, None, 64, None)
 
 
-def test_a_folder_with_codes_of_subword_nmt_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "bpe.model").touch()
-    with pytest.raises(ImportRefused, match="codes of subword-nmt"):
+def test_a_folder_with_codes_of_bpe_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    """As subword-nmt 0.3.8 and pyonmttok 1.38.1 write them."""
+    (tmp_path / "bpe.model").write_text("#version: 0.2\nt h\ni n</w>\n", encoding="utf-8")
+    with pytest.raises(ImportRefused, match="codes of subword-nmt or pyonmttok"):
         open_folder(folder, beside=tmp_path)
     named = open_folder(folder, [folder / "source.spm"], tmp_path)
     assert named.segmenters == (folder / "source.spm", folder / "source.spm")
+
+
+def test_a_bpe_model_that_sentencepiece_made_is_read(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(folder / "source.spm", tmp_path / "bpe.model")
+    assert open_folder(folder, beside=tmp_path).segmenters == (tmp_path / "bpe.model", tmp_path / "bpe.model")
+
+
+@pytest.mark.parametrize(
+    ("joined", "program"), [("{}@@", "subword-nmt"), ("{}\uffed", "pyonmttok"), ("\uffed{}", "pyonmttok")]
+)
+def test_words_of_other_programs_are_refused_whatever_cuts_the_text(
+    joined: str, program: str, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    path = tmp_path / "model" / "shared_vocabulary.json"
+    words = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps([*words[:-9], *(joined.format(word) for word in words[-9:])]), encoding="utf-8")
+    with pytest.raises(ImportRefused, match=f"the vocabulary has words of .*{program}"):
+        load_ctranslate2(open_folder(tmp_path / "model"), "de", tmp_path, None, 64, None)
 
 
 def test_vocabularies_of_lines_are_read_with_any_line_ends(folder: Path, tmp_path: Path) -> None:

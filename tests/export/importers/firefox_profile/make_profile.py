@@ -25,6 +25,7 @@ INSERT INTO database (name, origin, version) VALUES ('remote-settings', 'chrome'
 INSERT INTO object_store (id, name, key_path) VALUES (1, 'records', ',_cid,id'), (2, 'timestamps', 'cid'),
     (3, 'collections', 'cid'), (4, 'attachments', ',cid,attachmentId');
 """
+INSERT = "INSERT INTO object_data (object_store_id, key, file_ids, data) VALUES (?, ?, ?, ?)"
 FIRST, SECOND = "main/translations-models", "main/translations-models-v2"
 
 
@@ -81,15 +82,9 @@ def write_profile(profile: Path, downloads: list[Download]) -> Path:
                 "cid": download.collection, "attachmentId": identity,
                 "attachment": {"record": record, "blob": clone.Blob(0, len(content))},
             }  # fmt: skip
-            row = (key(download.collection, identity), str(number), snappy(cloned(value)))
-            connection.execute(
-                "INSERT INTO object_data (object_store_id, key, file_ids, data) VALUES (4, ?, ?, ?)", row
-            )
-            of_record = snappy(cloned({**record, "_cid": download.collection}))
-            row = (key(download.collection, identity), None, of_record)
-            connection.execute(
-                "INSERT INTO object_data (object_store_id, key, file_ids, data) VALUES (1, ?, ?, ?)", row
-            )
+            place = key(download.collection, identity)
+            connection.execute(INSERT, (4, place, str(number), snappy(cloned(value))))
+            connection.execute(INSERT, (1, place, None, snappy(cloned({**record, "_cid": download.collection}))))
         other = snappy(cloned({"cid": "main/icons", "attachmentId": "x", "attachment": {"record": {}}}))
         connection.execute("INSERT INTO object_data VALUES (4, ?, NULL, NULL, ?)", (key("main/icons", "x"), other))
         connection.commit()

@@ -17,7 +17,8 @@ RECORDED = bytes.fromhex(
 """cramjam 2.14.0 (the Rust snappy) wrote it from CONTENT."""
 CONTENT = b"translations-models " * 20 + bytes(range(256)) * 2 + b"abc" * 50
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1) | st.floats(allow_nan=False, allow_subnormal=False) | st.text(max_size=6)
+    st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1)
+    | st.floats(allow_nan=False, allow_subnormal=False) | st.text(max_size=6)
     | st.builds(Blob, st.integers(0, 3), st.integers(0, 2**40)),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,

@@ -19,7 +19,7 @@ from export.import_command import import_command
 from export.importers import ImportRefused
 from export.importers.marian_nmt.container import MarianModel, read_binary, read_model
 from export.importers.marian_nmt.conventions import config_of
-from export.importers.marian_nmt.files import find_firefox
+from export.importers.marian_nmt.files import find_beside, find_firefox
 from export.importers.marian_nmt.shortlist import MAGIC, checksum_of, read_shortlist
 from export.importers.marian_nmt.weights import model_of
 from model.config import ModelConfig, SpecialIds
@@ -96,6 +96,17 @@ def test_weights_with_a_decoder_yml_and_listed_vocabularies(tmp_path: Path, caps
     )  # fmt: skip
     assert (artifact.manifest.order, artifact.manifest.variant) == (8, "ngram-8")
     assert "configuration not used: word-penalty" in capsys.readouterr().err
+
+
+def test_codes_of_subword_nmt_beside_weights_are_refused_by_name(tmp_path: Path) -> None:
+    """As OPUS-MT's older zips have them."""
+    shutil.copy(DATA / "student.bin", tmp_path / "model.npz")
+    words = tmp_path / "vocab.yml"
+    words.write_text('{"</s>": 0, "<unk>": 1, "a@@": 2, "b": 3}', encoding="utf-8")
+    for name in ("source.bpe", "target.bpe"):
+        (tmp_path / name).write_text("#version: 0.2\nt h\n", encoding="utf-8")
+    with pytest.raises(ImportRefused, match=r"source\.bpe has codes of subword-nmt or pyonmttok"):
+        find_beside(tmp_path / "model.npz", [words, words])
 
 
 def converted(name: str = "student.bin", config: dict[str, Any] | None = None, **weights: Any) -> MarianModel:
