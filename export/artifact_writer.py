@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,7 @@ from model.alignment import AlignmentHead
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
+from model.durable import replace_folder
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
 from model.training.imported import SOURCE_VOCABULARY, load_imported, source_vocabulary
@@ -128,22 +128,6 @@ def replaced(out: Path) -> Iterator[Path]:
         replace_folder(temporary, out)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def replace_folder(new: Path, out: Path) -> None:
-    """Rename the folder `new` to `out`. The previous content of `out` is deleted afterwards, and restored if renaming
-    fails."""
-    if not out.exists():
-        os.replace(new, out)
-        return
-    old = new.with_name(f"{new.name}-old")
-    os.replace(out, old)
-    try:
-        os.replace(new, out)
-    except OSError:
-        os.replace(old, out)
-        raise
-    shutil.rmtree(old)
 
 
 def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, float]:

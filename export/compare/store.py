@@ -2,11 +2,11 @@
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from export.compare.rows import CompareError
+from model.durable import replace_file
 
 FORMAT = 2
 
@@ -47,7 +47,7 @@ class Store:
             data = (json.dumps({"format": FORMAT, "measured": self._values}) + "\n").encode()
             # Equal measurements give equal bytes: the file has no modification time.
             temporary.write_bytes(gzip.compress(data, mtime=0) if self.path.suffix == ".gz" else data)
-            os.replace(temporary, self.path)
+            replace_file(temporary, self.path)
 
 
 def read_text(path: Path) -> str:

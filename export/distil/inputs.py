@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from model.durable import replace_file
 from model.training.recipe import Recipe
 
 INPUTS, RECIPE = "distil.json", "recipe.json"
@@ -80,4 +81,4 @@ def _read(path: Path, folder: Path) -> Any:
 def _write(path: Path, values: Any) -> None:
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    replace_file(temporary, path)

@@ -4,7 +4,6 @@
 With a shortlist from it the decoder computes a small part of its output projection. Words are the vocabulary's pieces.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from model.config import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 from model.data.batching import Pair
+from model.durable import replace_file
 
 NULL_ID = UNK_ID
 """The empty source word, which generates target words without a source word, has the id of UNK."""
@@ -38,7 +38,7 @@ class Lexicon:
         file."""
         temporary = path.with_suffix(".tmp.npz")
         np.savez_compressed(temporary, words=self.words, probability=self.probability, by_frequency=self.by_frequency)
-        os.replace(temporary, path)
+        replace_file(temporary, path)
 
     @classmethod
     def load(cls, path: Path) -> "Lexicon":

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from model.config import ConfigError, ModelConfig
+from model.durable import replace_file
 from model.language_model import LanguageModel
 from model.translation_model import TranslationModel
 
@@ -54,7 +54,7 @@ def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype = to
     """Write to a temporary file and rename it, so that a process that is killed never leaves half a checkpoint."""
     temporary = path.with_suffix(".tmp")
     save_file({name: tensor.detach().to(dtype).contiguous().cpu() for name, tensor in weights.items()}, temporary)
-    os.replace(temporary, path)
+    replace_file(temporary, path)
 
 
 def save_model(
@@ -126,7 +126,7 @@ def refuse_imported(folder: Path) -> None:
 def save_state(state: dict[str, Any], folder: Path) -> None:
     temporary = folder / (STATE + ".tmp")
     torch.save(state, temporary)
-    os.replace(temporary, folder / STATE)
+    replace_file(temporary, folder / STATE)
 
 
 def load_state(folder: Path) -> dict[str, Any] | None:

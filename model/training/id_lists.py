@@ -1,12 +1,13 @@
 """Lists of token ids in a file."""
 
 import itertools
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
 from safetensors.torch import load_file, save_file
+
+from model.durable import replace_file
 
 
 def save_id_lists(lists: Sequence[Iterable[int]], path: Path) -> None:
@@ -19,7 +20,7 @@ def save_id_lists(lists: Sequence[Iterable[int]], path: Path) -> None:
     }
     temporary = path.with_suffix(".tmp")
     save_file(tensors, temporary)
-    os.replace(temporary, path)
+    replace_file(temporary, path)
 
 
 def load_id_lists(path: Path) -> list[list[int]]:

@@ -7,12 +7,12 @@ in: a line each of runs.jsonl, sorted by name, and their rows of curves.csv.
 import csv
 import io
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from model.config import ConfigError, reject_unknown_keys
+from model.durable import replace_file
 from model.training.checkpoint import CONFIG, METRICS, SUMMARY, parse_json, read_json
 from model.training.document_checkpoint import CONTEXT_CONFIG, CONTEXT_SUMMARY
 
@@ -139,4 +139,4 @@ def _replace(path: Path, text: str) -> None:
     """Write through a temporary file."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    replace_file(temporary, path)

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from model.config import ConfigError
+from model.durable import replace_folder
 from model.training.bundled import bundled_name, find_recipe, trains_the_same
 from model.training.checkpoint import (
     CONFIG,
@@ -77,8 +78,7 @@ def keep_run(run: Path, folder: Path) -> None:
         if not shared.is_file() or shared.read_bytes() != (run / VOCABULARY).read_bytes():
             shutil.copyfile(run / VOCABULARY, written / VOCABULARY)
         write_summary(summary, written / SUMMARY)
-        shutil.rmtree(folder, ignore_errors=True)
-        written.rename(folder)
+        replace_folder(written, folder)
     remove_record(folder.parent, folder.name)
 
 

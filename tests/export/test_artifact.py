@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import json
-import os
 import random
 import shutil
 import tracemalloc
@@ -171,29 +170,6 @@ def test_a_graph_that_computes_something_else_is_not_written(
         export_artifact(checkpoint, tmp_path / "out", options)
     assert (tmp_path / "out" / MANIFEST).read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
-
-
-def test_an_artifact_is_replaced_only_by_a_complete_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever rename fails, the old artifact is at its place afterwards."""
-    new, out = tmp_path / "new", tmp_path / "out"
-    for folder in (new, out):
-        folder.mkdir()
-        (folder / "name").write_text(folder.name)
-    rename = os.replace
-
-    def refuse_new(source: Path, target: Path) -> None:
-        if source == new:
-            raise OSError("no room in the folder")
-        rename(source, target)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", refuse_new)
-        with pytest.raises(OSError, match="no room"):
-            artifact_writer.replace_folder(new, out)
-    assert (out / "name").read_text() == "out"
-    artifact_writer.replace_folder(new, out)
-    assert (out / "name").read_text() == "new"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_weights_that_are_not_numbers_are_not_exported(checkpoint: Path, tmp_path: Path) -> None:
