@@ -39,7 +39,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     STATE: lambda path: save_state({"step": 1}, path.parent),
     "ids.safetensors": lambda path: save_id_lists([[1, 2], [3]], path),
     "lexicon.npz": lambda path: Lexicon(
-        np.zeros((1, 1), np.uint16), np.ones((1, 1), np.float16), np.zeros(1, np.uint16)
+        np.zeros((1, 1), np.int16), np.ones((1, 1), np.float16), np.zeros(1, np.int16)
     ).save(path),
     "measured.json": lambda path: Store(path).put("row", "speed", 1),
     INPUTS: lambda path: check_inputs(path.parent, Inputs("text", "name", "files", "int8", "en", "de", 4)),
