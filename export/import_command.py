@@ -1,13 +1,14 @@
 """`ringmt import`."""
 
 import argparse
+import dataclasses
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from export.artifact_writer import ExportOptions, write_artifact
+from export.artifact_writer import Content, ExportOptions, write_artifact
 from export.commands import EXAMPLES, KINDS, NUM_GOLDENS, graph_kinds, lines, print_written
 from export.importers import ImportRefused
 from export.importers.argos.package import NoTranslation, Package, is_package, open_package, packages_in
@@ -16,7 +17,10 @@ from export.importers.formats import FORMATS
 from export.importers.language_tokens import pair_of
 from export.importers.local_path import local_path
 from export.importers.recognise import recognise, weights_in
+from export.importers.shortlists import guarded
 from export.parity import ParityError
+from export.shortlists.artifact import add_shortlist
+from export.shortlists.command import confidences
 from model.config import ConfigError
 from server.artifact.artifact import Artifact
 from server.artifact.language_tokens import MANY, LanguageTokens
@@ -71,6 +75,13 @@ class ImportCommand:
             type=Path,
             nargs="+",
             help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece models",
+        )
+        parser.add_argument(
+            "--min-confidence",
+            default="0,0",
+            help="for a model with a shortlist of its own: a step scores all words where the best listed word has a "
+            "smaller probability: in sentences whose pieces it lists translations of, and in others; 0 never, 1 always "
+            "(default %(default)s, as the model's own engine)",
         )
         parser.add_argument("--ngram", type=int, help="order N of the decoder (default: full attention, as trained)")
         parser.add_argument(
@@ -180,7 +191,7 @@ def convert(args: argparse.Namespace) -> None:
             calibration=sentences,
             examples=sentences[:NUM_GOLDENS],
         )
-        differences = write_artifact(content, args.out, options)
+        differences = write_listed(content, args.out, options, confidences(args.min_confidence))
     if content.languages is not None:
         print(described(content.languages, content.origin))
     print_written(args.out, differences)
@@ -189,6 +200,21 @@ def convert(args: argparse.Namespace) -> None:
         for format, precision in graphs:
             if format == "onnx":
                 print(compare(artifact, precision, args.check, args.against).report())
+
+
+def write_listed(
+    content: Content, out: Path, options: ExportOptions, min_confidence: tuple[float, float]
+) -> dict[str, float]:
+    """Write the artifact; with a confidence its list is added to the artifact without one. Raises ParityError."""
+    plan = content.shortlist
+    if plan is None or not any(min_confidence) or not any(format == "onnx" for format, _ in options.graphs):
+        return write_artifact(content, out, options)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
+        unlisted = Path(scratch) / out.name
+        differences = write_artifact(dataclasses.replace(content, shortlist=None), unlisted, options)
+        listed = add_shortlist(Artifact.load(unlisted), guarded(plan, min_confidence), out)
+    return differences | {f"onnx {precision} shortlist": worst for precision, worst in listed.items()}
 
 
 def described(languages: LanguageTokens, origin: Mapping[str, Any]) -> str:

@@ -1,11 +1,12 @@
 """Shortlists of models that come with lists of likely translations, but without probabilities."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
 from export.onnx_graph.candidates import GROUP
-from export.onnx_graph.shortlist import ShortlistPlan
+from export.onnx_graph.shortlist import ShortlistPlan, Widening
 from export.onnx_graph.word_lists import WordLists
 from model.config import ModelConfig
 from model.data.lexicon import smallest
@@ -34,3 +35,10 @@ def plan_of(lists: Lists, config: ModelConfig, everywhere: Sequence[int] = ()) -
     full += [[] for _ in range(config.vocab_size - len(full))]
     by_frequency = smallest(np.array([config.eos_id, *first, *others]), config.vocab_size)
     return ShortlistPlan.of(WordLists.equal(full), frequent, extra, by_frequency)
+
+
+def guarded(plan: ShortlistPlan, min_confidence: tuple[float, float]) -> ShortlistPlan:
+    """The plan with steps that score all words (export/onnx_graph/widening.py): below the first confidence, and below
+    the second in sentences with a piece for which the list has no other word than itself."""
+    has_few = np.diff(plan.lists.begin) <= 1
+    return dataclasses.replace(plan, widening=Widening(*min_confidence, has_few))

@@ -35,6 +35,7 @@ class Shape:
     epsilon: float | None = None
     alignment: tuple[int, int] = (-1, 1)
     eos_bonus: float = 3.0
+    more_words: int = 0
 
 
 SHAPES = {
@@ -55,6 +56,7 @@ SHAPES = {
 def words_of(shape: Shape) -> tuple[list[str], list[str]]:
     """The vocabularies of both sides: special words in another order where there are two."""
     source, target = (pieces_of(side) for side in ("source", "target"))
+    target = [*target, *(f"<more {number}>" for number in range(shape.more_words))]
     if shape.two_vocabularies:
         return ["<blank>", "<s>", "</s>", *source, "<unk>"], [*SPECIAL, *target]
     both = [*SPECIAL, *sorted({*source, *target})]
