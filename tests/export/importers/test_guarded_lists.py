@@ -1,6 +1,7 @@
 """A list that came with a model, with steps that score all words where the model is unsure."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -33,7 +34,7 @@ def imported(folder: Path, out: Path, *options: str) -> Artifact:
     return run_import("ctranslate2", folder, "--out", out, *pair, *options)
 
 
-def translations(artifact: Artifact, use_list: str, beam: int) -> list[tuple[int, ...]]:
+def translations(artifact: Artifact, use_list: Literal["on", "off"], beam: int) -> list[tuple[int, ...]]:
     sources = ArtifactText(artifact.folder, artifact.manifest).readable_sources(SENTENCES)
     backend = load_backend(artifact, "onnx", "fp32", use_list)
     options = SearchOptions(beam_size=beam, max_length=12)
