@@ -45,21 +45,27 @@ class Together:
     @contextlib.contextmanager
     def clients(self, secret: str = "") -> Iterator[tuple[httpx.Client, httpx.Client]]:
         """One client of each process, with a key."""
-        found: dict[int, httpx.Client] = {}
-        headers = {"X-API-Key": secret or self.secret}
-        with contextlib.ExitStack() as stack:
-            began = time.monotonic()
-            while len(found) < 2:
-                assert time.monotonic() - began < PATIENCE, "one process has all connections"
-                limits = httpx.Limits(max_connections=1)
-                client = httpx.Client(base_url=self.served.url, timeout=PATIENCE, limits=limits, headers=headers)
-                stack.enter_context(client)
-                found.setdefault(slot_of(send(client, b"Yes.")), client)
-            yield found[0], found[1]
+        with slot_clients(self.served.url, secret or self.secret) as found:
+            yield found
 
     def is_whole(self) -> bool:
         """Whether both processes have loaded their models, of two slots each."""
         return self.served.answers() and self.served.metric("slots", model="en-de") == 2 * 2
+
+
+@contextlib.contextmanager
+def slot_clients(url: str, secret: str) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """One client of each of two processes, with a key."""
+    found: dict[int, httpx.Client] = {}
+    with contextlib.ExitStack() as stack:
+        began = time.monotonic()
+        while len(found) < 2:
+            assert time.monotonic() - began < PATIENCE, "one process has all connections"
+            limits = httpx.Limits(max_connections=1)
+            client = httpx.Client(base_url=url, timeout=PATIENCE, limits=limits, headers={"X-API-Key": secret})
+            stack.enter_context(client)
+            found.setdefault(slot_of(send(client, b"Yes.")), client)
+        yield found[0], found[1]
 
 
 def send(client: httpx.Client, text: bytes) -> str:
