@@ -51,7 +51,6 @@ def divided(settings: Settings, count: int, cores: int | None = None) -> Setting
     slots = _part(engine.slots, count)
     if engine.slots == default.slots:
         slots = max(slots, SLOTS_A_THREAD * threads)
-    one_file = settings.max_file_bytes + 2**20
     return dataclasses.replace(
         settings,
         engine=dataclasses.replace(
@@ -63,8 +62,6 @@ def divided(settings: Settings, count: int, cores: int | None = None) -> Setting
         context_cache_bytes=settings.context_cache_bytes // count,
         max_connections=_part(settings.max_connections, count),
         max_bodies_bytes=max(settings.max_body_bytes, settings.max_bodies_bytes // count),
-        max_files=_part(settings.max_files, count),
-        max_files_bytes=min(settings.max_files_bytes, max(one_file, settings.max_files_bytes // count)),
         max_model_memory=settings.max_model_memory // count,
         file_processes=_part(settings.file_processes, count),
     )

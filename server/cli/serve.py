@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from server.api.app import create_app
+from server.api.serving import file_counts
 from server.api.serving.server_state import ServerState
 from server.api.serving.shared_models import list_models
 from server.api.transport.connection_limits import Connections
@@ -101,6 +102,7 @@ def _serve_in_processes(settings: Settings, count: int, models: Mapping[str, Pat
     share = divided(settings, count)
     _warn_of_open_port(settings, KeyRing.load(settings.api_keys))  # wrong keys fail here, and not in every process
     board, rows = Board(count), SharedRows(count, COMMON_WORDS, OWN_WORDS)
+    file_rows = SharedRows(count, 0, file_counts.OWN_WORDS)
     listening = listen(settings.host, settings.port, BACKLOG)
     allow_open_files(settings.max_connections + OTHER_FILES)
     host, port = listening[0].getsockname()[:2]
@@ -108,19 +110,29 @@ def _serve_in_processes(settings: Settings, count: int, models: Mapping[str, Pat
     logger.info("listening on http://%s:%d", shown, port)
     logger.info("%s", described(share, count))
     with shared_folder() as folder:
-        lock = folder / "rows.lock"
-        rows.open(lock)
+        locks = {folder / "rows.lock": rows, folder / "files.lock": file_rows}
+        _open(locks)
         list_models(folder, models)
         longest = settings.drain_timeout + STOP_SECONDS + STOP_SECONDS
-        outcome = Supervisor(listening, board, longest, lambda slot: forget_work(rows, slot)).run()
+
+        def forget(slot: int) -> None:
+            forget_work(rows, slot)
+            file_counts.forget_files(file_rows, slot)
+
+        outcome = Supervisor(listening, board, longest, forget).run()
         if isinstance(outcome, Forked):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's
-            rows.open(lock)
-            return _serve(share, WorkerProcess(outcome.slot, board, outcome.passage, rows, folder))
+            _open(locks)
+            return _serve(share, WorkerProcess(outcome.slot, board, outcome.passage, rows, file_rows, folder))
         reason = WorkerProcess.reason_in(folder)
         if outcome.status and reason is not None:
             print(f"ringmt: {reason}", file=sys.stderr)
         return outcome.status
+
+
+def _open(rows: Mapping[Path, SharedRows]) -> None:
+    for lock, each in rows.items():
+        each.open(lock)
 
 
 def _warn_of_open_port(settings: Settings, keys: KeyRing) -> None:

@@ -19,10 +19,15 @@ class SharedBudget:
     def held(self, owner: str) -> int:
         return self._held[owner]
 
+    @property
+    def of_all(self) -> int:
+        """Units that all owners hold, also where others count them as well."""
+        return self.total
+
     def fits(self, owner: str, amount: int) -> bool:
         """Whether the owner may acquire `amount` more."""
-        free = 2 * self.limit - self.total - amount
-        return free >= 0 and self._held[owner] + amount <= max(1, free)
+        free = 2 * self.limit - self.of_all - amount
+        return free >= 0 and self.held(owner) + amount <= max(1, free)
 
     def acquire(self, owner: str, amount: int) -> None:
         """Count `amount` as held, even if it does not fit."""

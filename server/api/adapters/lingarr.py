@@ -72,7 +72,7 @@ async def translate(body: LingarrRequest, admitted: Admitted) -> Response:
         return _written(body.lines)
     models = (await admitted.choose(None, source.language, languages.target, sum(map(len, texts)))).models
     options = requested_options(models, state.settings)
-    with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as reservation:
+    with await state.file_jobs.admit(owner_of(admitted.key), sum(map(len, texts))) as reservation:
         async with state.file_jobs.turn(reservation):
             done = await translate_as_document(
                 models, texts, state.documents.reader, options, state.settings.max_total_chars

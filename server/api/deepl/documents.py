@@ -57,7 +57,7 @@ async def upload(
     name = PurePath(filename or file.filename or "file").name
     state, data = admitted.state, await admitted.read(file)
     check_served("output_format", output_format is None or f".{output_format.lower()}" == suffix_of(name, data))
-    with state.file_jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
+    with await state.file_jobs.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, name, target_lang, columns, keys)
         [detected] = await sources_of(state, [parsed.beginning], source_lang, target_lang)
         check_not_foreign(detected, "source_lang")

@@ -55,7 +55,7 @@ async def translate_file(
 ) -> Response:
     state, data = admitted.state, await admitted.read(file)
     jobs = state.file_jobs
-    with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
+    with await jobs.admit(owner_of(admitted.key), len(data)) as reservation:
         name = PurePath(file.filename or "file.txt").name
         parsed = await admitted.parse(data, name, target, columns, keys)
         languages = await named_languages(state, [parsed.beginning], source, target)

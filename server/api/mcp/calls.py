@@ -65,7 +65,7 @@ async def translate_document(arguments: DocumentArguments, admitted: AdmittedReq
     terms = await _terms(arguments.glossary, arguments.keep)
     models = (await admitted.choose(None, detected.language, languages.target, sum(map(len, texts)))).models
     options = requested_options(models, state.settings)
-    with state.file_jobs.files.admit(owner_of(admitted.key), sum(map(len, texts))) as reservation:
+    with await state.file_jobs.admit(owner_of(admitted.key), sum(map(len, texts))) as reservation:
         async with state.file_jobs.turn(reservation):
             on_progress = within(admitted.deadline, reservation.progress, "translate it in several parts", "text")
             reader, longest = state.documents.reader, state.settings.max_total_chars

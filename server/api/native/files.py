@@ -145,7 +145,7 @@ async def translate(
     named = None if is_detected else await chosen(source)  # what is wrong with it is said before the file is read
     data = await admitted.read(file)
     jobs = state.file_jobs
-    with jobs.files.admit(owner_of(admitted.key), len(data)) as reservation:
+    with await jobs.admit(owner_of(admitted.key), len(data)) as reservation:
         parsed = await admitted.parse(data, file.filename or "file", target, columns, keys)
         if named is None:
             source = await _detected(state, parsed.beginning, target)

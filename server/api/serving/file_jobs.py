@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from server.api.requests.deadline import before
@@ -97,8 +97,16 @@ class FileJobs:
         """`seconds`: the longest time of a file in the background, including the wait for its turn."""
         self.files, self._seconds = files, seconds
         self._of_requests, self._of_background = Turns(MAX_RUNNING), Turns(MAX_RUNNING)
+        self.make_room: Callable[[str, int], Awaitable[None]] | None = None
+        """Of an owner's files in other processes removes what its next file, of so many bytes, needs."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._begun: set[FileReservation] = set()
+
+    async def admit(self, owner: str, num_bytes: int) -> FileReservation:
+        """As FinishedFiles.admit."""
+        if self.make_room is not None:
+            await self.make_room(owner, max(1, num_bytes))
+        return self.files.admit(owner, num_bytes)
 
     @property
     def num_running(self) -> int:

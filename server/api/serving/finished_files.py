@@ -1,14 +1,17 @@
 """The files of clients: reserved bytes while a file is translated, and its result until the client fetches it."""
 
 import asyncio
+import contextlib
 import hmac
 import secrets
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
 
 from server.api.requests.errors import ApiError
+from server.api.serving.file_counts import BYTES, NUMBER, SharedFileCounts
 from server.api.serving.file_progress import FileProgress
 from server.files.doubtful import Doubtful
 from server.files.file_translation import TranslatedFile
@@ -66,6 +69,8 @@ class FileReservation:
     is_kept: bool = False
     outcome: FinishedFile | ApiError | None = None
     """The translated file, or why there is none; None until the translation has ended."""
+    finished_at: float = 0.0
+    """A time.monotonic() value, once there is an outcome."""
     expiry: asyncio.TimerHandle | None = None
     link: str | None = None
     """What the finished file is kept under, if it is to be fetched without a key."""
@@ -86,10 +91,16 @@ class FinishedFiles:
     for `seconds`, or until it is the oldest finished file of its owner and the owner's next file does not fit
     otherwise. A file is never removed for another owner's. Use it from one event loop."""
 
-    def __init__(self, max_files: int, max_bytes: int, seconds: float, id_start: str = "") -> None:
-        """`id_start`: how ids begin, two digits for one byte."""
-        self._id_start = id_start
-        self._number, self._bytes, self._seconds = SharedBudget(max_files), SharedBudget(max_bytes), seconds
+    def __init__(
+        self, max_files: int, max_bytes: int, seconds: float, id_start: str = "", shared: SharedFileCounts | None = None
+    ) -> None:
+        """`id_start`: how ids begin, two digits for one byte. `shared`: counts of all processes of the server."""
+        self._id_start, self._seconds = id_start, seconds
+        if shared is None:
+            self._number, self._bytes = SharedBudget(max_files), SharedBudget(max_bytes)
+        else:
+            self._number, self._bytes = (shared.budget(*each) for each in ((max_files, NUMBER), (max_bytes, BYTES)))
+        self._locked = contextlib.nullcontext if shared is None else shared.locked
         self._reservations: dict[str, FileReservation] = {}
         """Files by id; finished ones are in the order in which they were finished."""
         self._links: dict[str, FileReservation] = {}
@@ -110,22 +121,41 @@ class FinishedFiles:
         if num_bytes > self._bytes.limit:
             message = f"the file has {num_bytes} bytes, at most {self._bytes.limit} of all files (--max-files-bytes)"
             raise ApiError("too_large", message, "file")
-        finished = deque(
-            file for file in self._reservations.values() if file.owner == owner and file.outcome is not None
-        )
-        if not self._fits(owner, 1 - len(finished), num_bytes - sum(file.num_bytes for file in finished)):
-            raise ApiError("overloaded", "too many files are being translated; try again later", None, RETRY_AFTER)
-        while not self._fits(owner, 1, num_bytes):
-            self.remove(finished.popleft())
-        file_id = self._id_start + secrets.token_hex(ID_BYTES - len(self._id_start) // 2).upper()
-        reservation = FileReservation(self, owner, num_bytes, file_id)
-        self._reservations[reservation.id] = reservation
-        self._number.acquire(owner, 1)
-        self._bytes.acquire(owner, num_bytes)
+        with self._locked():
+            finished = self._finished(owner)
+            if not self._fits(owner, 1 - len(finished), num_bytes - sum(file.num_bytes for file in finished)):
+                raise ApiError("overloaded", "too many files are being translated; try again later", None, RETRY_AFTER)
+            while not self._fits(owner, 1, num_bytes):
+                self._remove(finished.popleft())
+            file_id = self._id_start + secrets.token_hex(ID_BYTES - len(self._id_start) // 2).upper()
+            reservation = FileReservation(self, owner, num_bytes, file_id)
+            self._reservations[reservation.id] = reservation
+            self._number.acquire(owner, 1)
+            self._bytes.acquire(owner, num_bytes)
         return reservation
+
+    def _finished(self, owner: str) -> deque[FileReservation]:
+        """The oldest first."""
+        return deque(file for file in self._reservations.values() if file.owner == owner and file.outcome is not None)
 
     def _fits(self, owner: str, count: int, num_bytes: int) -> bool:
         return self._number.fits(owner, count) and self._bytes.fits(owner, num_bytes)
+
+    def fits(self, owner: str, count: int, num_bytes: int) -> bool:
+        """Whether the owner may have `count` more files, of so many bytes."""
+        with self._locked():
+            return self._fits(owner, count, num_bytes)
+
+    def finished(self, owner: str) -> list[tuple[float, int]]:
+        """When each finished file of the owner was finished, a time.monotonic() value, and its bytes; the oldest
+        first."""
+        return [(file.finished_at, file.num_bytes) for file in self._finished(owner)]
+
+    def forget(self, owner: str, until: float) -> None:
+        """Remove the owner's files that were finished at that time or before."""
+        for file in self._finished(owner):
+            if file.finished_at <= until:
+                self.remove(file)
 
     def keep(self, reservation: FileReservation, outcome: FinishedFile | ApiError, file_id: str | None = None) -> None:
         """Keep the outcome of a file under its id and key, or, if given, under `file_id` alone. A translation is kept
@@ -137,9 +167,11 @@ class FinishedFiles:
         if isinstance(outcome, FinishedFile):
             reservation.progress.finish()
         self._reservations[reservation.id] = reservation
-        self._bytes.release(reservation.owner, reservation.num_bytes)
+        before, reservation.finished_at = reservation.num_bytes, time.monotonic()
         reservation.num_bytes = max(1, len(outcome.data)) if isinstance(outcome, FinishedFile) else 1
-        self._bytes.acquire(reservation.owner, reservation.num_bytes)
+        with self._locked():
+            self._bytes.release(reservation.owner, before)
+            self._bytes.acquire(reservation.owner, reservation.num_bytes)
         reservation.expiry = asyncio.get_running_loop().call_later(self._seconds, self.remove, reservation)
 
     def find(self, file_id: str, key: str) -> FileReservation:
@@ -181,6 +213,10 @@ class FinishedFiles:
 
     def remove(self, reservation: FileReservation) -> None:
         """Remove a file and release its bytes. Idempotent."""
+        with self._locked():
+            self._remove(reservation)
+
+    def _remove(self, reservation: FileReservation) -> None:
         if self._reservations.get(reservation.id) is not reservation:
             return
         del self._reservations[reservation.id]

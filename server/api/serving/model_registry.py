@@ -109,6 +109,26 @@ class ModelRegistry(Mapping[str, Translator]):
         """Load the artifact in a folder, in place of the model of its name. Raises ApiError."""
         await self._serialize(self._put(name, folder))
 
+    async def prepare(self, name: str, place: str | None) -> Translator:
+        """As `load`, without serving the model: `serve` or `discard` follows. Raises ApiError."""
+        return await self._serialize(self._prepared(self._folder_of(name, place), name))
+
+    async def prepare_folder(self, name: str, folder: Path) -> Translator:
+        """As `load_folder`, without serving the model. Raises ApiError."""
+        return await self._serialize(self._prepared(_result(folder), name))
+
+    async def serve(self, prepared: Translator) -> bool:
+        """Serve a prepared model, in place of the one of its name; returns whether the name is new."""
+        return await self._serialize(self._serve(prepared))
+
+    async def discard(self, prepared: Translator) -> None:
+        """Stop a prepared model that is not served."""
+        if prepared.name not in self._by_name:
+            self._metrics.end_model(prepared.name)
+        for worker in self.workers:
+            worker.register_metrics()
+        self._retire([prepared])
+
     async def unload(self, name: str, may_be_last: bool = False) -> None:
         """Unload a model. Raises ApiError: 404, and 409 for the only one, unless it `may_be_last`."""
         await self._serialize(self._remove(name, may_be_last))
@@ -145,26 +165,35 @@ class ModelRegistry(Mapping[str, Translator]):
             task.exception()  # retrieved, so that asyncio does not log it when the caller is gone
 
     async def _replace(self, name: str, place: str | None) -> tuple[Translator, bool]:
-        try:
-            folder = await asyncio.to_thread(find_artifact, self._settings.models, name, place)
-        except (ValueError, OSError) as error:
-            raise _refused(name, error) from error
-        return await self._put(name, folder)
+        prepared = await self._prepared(self._folder_of(name, place), name)
+        return prepared, await self._serve(prepared)
 
-    async def _put(self, name: str, folder: Path) -> tuple[Translator, bool]:
+    async def _put(self, name: str, folder: Path) -> None:
+        await self._serve(await self._prepared(_result(folder), name))
+
+    async def _folder_of(self, name: str, place: str | None) -> Path:
+        return await asyncio.to_thread(find_artifact, self._settings.models, name, place)
+
+    async def _prepared(self, folder: Awaitable[Path], name: str) -> Translator:
+        """A model that is loaded and not served yet."""
         try:
-            translator = await asyncio.to_thread(Translator.unloaded, folder, self._settings.engine, self._metrics)
+            translator = await asyncio.to_thread(
+                Translator.unloaded, await folder, self._settings.engine, self._metrics
+            )
             with self._restored_metrics():
                 await self.on_demand.open(translator)
         except (ValueError, OSError) as error:
             raise _refused(name, error) from error
+        return translator
+
+    async def _serve(self, translator: Translator) -> bool:
         is_new = translator.name not in self._by_name
         replaced = [] if is_new else [self._by_name[translator.name]]
         self._add(translator)
         if replaced:
             self._retire(replaced)
         logger.info("model '%s' was loaded from %s", translator.name, translator.artifact.folder)
-        return translator, is_new
+        return is_new
 
     async def _remove(self, name: str, may_be_last: bool) -> None:
         if name not in self._by_name:
@@ -262,6 +291,10 @@ class ModelRegistry(Mapping[str, Translator]):
             gone.wait(HELD_SECONDS)
             collect()
         trim_heap()
+
+
+async def _result(folder: Path) -> Path:
+    return folder
 
 
 def _refused(name: str, error: Exception) -> ApiError:

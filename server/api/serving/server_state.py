@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from server.api.requests.body import FORM_BYTES
 from server.api.requests.body_budget import BodyBudget
 from server.api.requests.errors import ApiError
+from server.api.serving.file_counts import SharedFileCounts
 from server.api.serving.file_jobs import FileJobs
 from server.api.serving.finished_files import FinishedFiles
 from server.api.serving.limits import file_limits
 from server.api.serving.model_registry import ModelRegistry
 from server.api.serving.process_group import ProcessGroup
 from server.api.serving.routing import RoutingTable
+from server.api.serving.shared_files import SharedFiles
 from server.api.serving.stored_services import StoredServices
 from server.api.serving.supervisor import Supervisor
 from server.documents.service import DocumentService
@@ -78,8 +80,11 @@ class ServerState:
 
     def __post_init__(self) -> None:
         settings = self.settings
-        id_start = "" if self.process is None else f"{self.process.slot:02X}"
-        files = FinishedFiles(settings.max_files, settings.max_files_bytes, settings.file_ttl, id_start)
+        id_start, shared, count = "", None, 1
+        if self.process is not None:
+            id_start, count = f"{self.process.slot:02X}", self.process.count
+            shared = SharedFileCounts(self.process.file_rows, self.process.slot)
+        files = FinishedFiles(settings.max_files, settings.max_files_bytes, settings.file_ttl, id_start, shared)
         self.file_jobs = FileJobs(files, settings.file_timeout)
         self.metrics.files.labels(NO_MODEL).set_function(lambda: files.num_files)
         self.metrics.files_bytes.labels(NO_MODEL).set_function(lambda: files.num_bytes)
@@ -90,7 +95,9 @@ class ServerState:
             on_failure=lambda reason: self.metrics.parser_failures_total.labels(reason, NO_MODEL).inc(),
         )
         self.body_budget = BodyBudget(settings.max_bodies_bytes, settings.max_body_bytes)
-        self.file_budget = BodyBudget(settings.max_files_bytes, settings.max_file_bytes + FORM_BYTES)
+        one_file = settings.max_file_bytes + FORM_BYTES
+        of_uploads = min(settings.max_files_bytes, max(one_file, settings.max_files_bytes // count))
+        self.file_budget = BodyBudget(of_uploads, one_file)
         self.metrics.body_bytes.labels(NO_MODEL).set_function(
             lambda: self.body_budget.num_bytes + self.file_budget.num_bytes
         )
@@ -103,6 +110,7 @@ class ServerState:
             others = SharedUsage(self.process.rows, self.process.slot, self.process.folder / "usage.lock")
             self.usage = CharacterUsage(others=others)
             self.group = ProcessGroup(self.process, self.translators, self.metrics, self._follow_keys)
+            self.file_jobs.make_room = SharedFiles(files, self.group.peers).make_room
 
     def load(self) -> None:
         """Load and warm up every model and open the store, unless the server begins to drain. Raises ArtifactError,
@@ -264,6 +272,8 @@ class ServerState:
         have failed."""
         if self.failure is not None:
             return self.failure
+        if self.group is not None and self.group.models.failure is not None:
+            return self.group.models.failure
         if (
             self.is_loaded
             and not self.is_draining

@@ -17,12 +17,14 @@ _FAILURE = "failure"
 
 @dataclass(frozen=True)
 class WorkerProcess:
-    """`slot` of `board.count`; `folder`: of files and sockets that all processes share."""
+    """`slot` of `board.count`; `rows` of keys, `file_rows` of clients' files; `folder`: of files and
+    sockets that all processes share."""
 
     slot: int
     board: Board
     passage: Passage
     rows: SharedRows
+    file_rows: SharedRows
     folder: Path
 
     @property

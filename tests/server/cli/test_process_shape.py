@@ -50,9 +50,14 @@ def test_threads_and_slots_follow_the_cores_of_a_process(count: int, cores: int,
 
 def test_what_is_set_is_divided() -> None:
     engine = dataclasses.replace(EngineSettings(), num_workers=63, slots=100)
-    share = divided(dataclasses.replace(SHARED, engine=engine, max_connections=1001, max_files=3), 4, 8)
+    share = divided(dataclasses.replace(SHARED, engine=engine, max_connections=1001), 4, 8)
     assert (share.engine.num_workers, share.engine.slots) == (16, 25)
-    assert (share.max_connections, share.max_files) == (251, 1)
+    assert share.max_connections == 251
+
+
+def test_limits_of_a_key_are_those_of_all_processes_together() -> None:
+    share = divided(dataclasses.replace(SHARED, max_files=3), 4, 8)
+    assert (share.max_files, share.max_files_bytes) == (3, SHARED.max_files_bytes)
 
 
 def test_each_process_takes_the_largest_request() -> None:

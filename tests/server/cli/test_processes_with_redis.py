@@ -113,9 +113,7 @@ def test_a_killed_process_loses_no_document_and_no_event(one: OneServer) -> None
     with one.served.client() as client, ThreadPoolExecutor(4) as pool:
         client.headers.update(one.headers)
         documents = Documents(client)
-        names = [
-            documents.post(202, sentences=SHORT, wait=False, max_length=12, beam_size=1)["id"] for _ in range(4)
-        ]
+        names = [documents.post(202, sentences=SHORT, wait=False, max_length=12, beam_size=1)["id"] for _ in range(4)]
         listening = [pool.submit(followed, one, name) for name in names]
         until(lambda: one.served.metric("document_jobs_running") > 0, "the documents are translated")
         until(lambda: any(documents.get(name, limit="0")["progress"] > 0 for name in names), "a part is translated")
@@ -130,7 +128,7 @@ def test_a_killed_process_loses_no_document_and_no_event(one: OneServer) -> None
             assert [sentence.source for sentence in after[name]] == SHORT
             for earlier, later in zip(before[name], after[name], strict=True):
                 assert earlier.is_pending or earlier == later, "made twice"
-            assert [index for index, _ in events] == list(range(len(SHORT))), "a stored sentence was lost, or came twice"
+            assert [index for index, _ in events] == list(range(len(SHORT))), "a sentence was lost, or came twice"
             assert [translation for _, translation in events] == [item.translation for item in after[name]]
         assert len({tuple(item.translation for item in after[name]) for name in names}) == 1
         until(one.is_whole, "the process is replaced")
@@ -158,17 +156,20 @@ def followed(one: OneServer, name: str) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     headers = one.headers
     while True:
-        with contextlib.suppress(httpx.TransportError), one.served.client() as client:
-            with client.stream("GET", f"/v1/documents/{name}/events", headers=headers) as answer:
-                if answer.status_code == 204:
-                    return found
-                lines = answer.iter_lines()
-                while events := ids_and_events(lines, 1):
-                    [(place, (event, data))] = events
-                    if place is not None:
-                        headers = {**headers, "Last-Event-ID": place}
-                    if event == "sentence":
-                        found.append((data["index"], data["translation"]))
+        with (
+            contextlib.suppress(httpx.TransportError),
+            one.served.client() as client,
+            client.stream("GET", f"/v1/documents/{name}/events", headers=headers) as answer,
+        ):
+            if answer.status_code == 204:
+                return found
+            lines = answer.iter_lines()
+            while events := ids_and_events(lines, 1):
+                [(place, (event, data))] = events
+                if place is not None:
+                    headers = {**headers, "Last-Event-ID": place}
+                if event == "sentence":
+                    found.append((data["index"], data["translation"]))
 
 
 def stored(url: str, names: list[str]) -> dict[str, list[Any]]:

@@ -22,7 +22,7 @@ def one(pairs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("together")
     copy_of(pairs["en-de"], folder / "models" / "en-de")
     secret, line = new_key("boss", ["admin"])
-    with together(folder / "models", folder / "store.db", secret, line) as one:
+    with together(folder / "models", folder / "store.db", secret, line, "--max-files", "6") as one:
         yield one
 
 
@@ -99,6 +99,35 @@ def test_files_are_found_by_every_process(one: Together) -> None:
             assert asker.get(f"/v1/files/{file_id[:2]}{'0' * 30}").status_code == 404
 
 
+def test_the_number_of_files_is_that_of_all_processes_together(one: Together) -> None:
+    with one.clients() as (first, _):
+        secret = make(first, "filing")
+    with one.clients(secret) as (first, second):
+
+        def states() -> list[int]:
+            return [second.get(f"/v1/files/{file_id}").status_code for file_id in files]
+
+        def send_one(client: httpx.Client) -> None:
+            """A file that is translated."""
+            files.append(send(client, b"Yes."))
+            until(lambda: state_of(client, f"/v1/files/{files[-1]}") == "done", "the file is translated")
+
+        files = list[str]()
+        while not files or states()[0] == 200:
+            send_one(first)
+        limit = len(files) - 1  # less than --max-files, as another key has files as well
+        assert states() == [404] + [200] * limit
+        send_one(second)
+        assert states() == [404] * 2 + [200] * limit
+        send_one(first)
+        assert states() == [404] * 3 + [200] * limit
+        kill(one, 0)
+        for _ in range(limit):
+            send_one(second)
+        assert states()[-limit:] == [200] * limit
+    until(one.is_whole, "the process is replaced")
+
+
 def test_documents_of_deepls_api_are_found_by_every_process(one: Together) -> None:
     with one.clients() as (first, second):
         for sender, asker in ((first, second), (second, first)):
@@ -165,6 +194,35 @@ def test_models_are_those_of_all_also_in_a_process_that_starts_later(one: Togeth
     until(one.is_whole, "the process is replaced")
     with one.clients() as (first, _):
         assert [model["name"] for model in first.get("/v1/models").json()["models"]] == ["en-de"]
+
+
+def test_a_model_of_which_one_process_dies_is_served_by_none(one: Together, pairs: dict[str, Path]) -> None:
+    folder = Path(one.served.command[one.served.command.index("--models") + 1])
+    copy_of(pairs["en-fr"], folder / "en-fr")
+    [pid] = [pid for pid in one.workers if has_slot(pid, 1)]
+    with one.clients() as (first, _), ThreadPoolExecutor(1) as pool:
+        os.kill(pid, signal.SIGSTOP)
+        loading = pool.submit(first.put, "/v1/models/en-fr")
+        until(lambda: num_connections(1) > 1, "it is to load the model")
+        os.kill(pid, signal.SIGKILL)
+        answer = loading.result(PATIENCE)
+        assert answer.status_code == 422
+        message = "process 1 of the server cannot load it, so no process serves it: it ended meanwhile"
+        assert message in answer.json()["error"]["message"]
+    until(one.is_whole, "the process is replaced")
+    french = {"text": "Yes.", "source": "en", "target": "fr"}
+    with one.clients() as both:
+        for client in both:
+            assert [model["name"] for model in client.get("/v1/models").json()["models"]] == ["en-de"]
+            assert client.post("/v1/translate", json=french).status_code == 422
+        assert both[1].put("/v1/models/en-fr").status_code == 201
+        assert all(client.post("/v1/translate", json=french).status_code == 200 for client in both)
+        assert both[0].delete("/v1/models/en-fr").status_code == 204
+
+
+def num_connections(slot: int) -> int:
+    """Sockets of processes in this slot: the one that listens, and those of others' connections."""
+    return sum(line.endswith(f"/{slot}.sock") for line in Path("/proc/net/unix").read_text().splitlines())
 
 
 def test_a_file_is_gone_with_its_process_and_work_no_longer_counts(one: Together) -> None:
