@@ -21,6 +21,7 @@ from loadtest.bench.long_document_bench import long_document_rows
 from loadtest.bench.overhead_bench import overhead_rows
 from loadtest.bench.processes_bench import process_rows
 from loadtest.bench.report import Row, environment, find_regressions, markdown, write_json
+from loadtest.bench.scaling_bench import scaling_rows
 from loadtest.bench.shapes import SHAPES
 from loadtest.bench.stores_bench import store_rows
 from loadtest.bench.variants_bench import variant_rows
@@ -65,6 +66,13 @@ PROCESSES_NOTE = (
     "4, sentences of 5 to 60 pieces. Clients are closed loops and share the cores; medians of alternating rounds."
 )
 
+SCALING_NOTE = (
+    "Upper bounds from what a request of one sentence (5 to 60 pieces, beam 4, int8) takes on one core: ours several "
+    "processes, as many as --processes auto makes, peer one with a decoding thread for each core. In brackets is the "
+    "resource that ends it. Two rows compare bounds with measurements, medians of turns. Cores of the same speed, 8 "
+    "clients a core; memory is no bound in the table, see the row of what an engine reads if no cache keeps weights."
+)
+
 DEVICE_NOTE = (
     "Random weights, N=8, source and target 24 pieces, the encoder included, one engine in this thread; medians of "
     "alternating rounds. transformers computes full attention, from one batch of equal lengths."
@@ -100,6 +108,7 @@ NOTES = {
     "documents": DOCUMENTS_NOTE,
     "load": LOAD_NOTE,
     "processes": PROCESSES_NOTE,
+    "scaling": SCALING_NOTE,
     "device": DEVICE_NOTE,
     "limit": LIMIT_NOTE,
     "http fxtranslate": FXTRANSLATE_NOTE,
@@ -130,7 +139,18 @@ class BenchCommand:
     help = "time the engine, alone or beside CTranslate2, on this machine"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        others = ("lengths", "http", "load", "processes", "variants", "overhead", "limit", "device", "figure")
+        others = (
+            "lengths",
+            "http",
+            "load",
+            "processes",
+            "scaling",
+            "variants",
+            "overhead",
+            "limit",
+            "device",
+            "figure",
+        )
         kinds = ("engine", *others, *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
         parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
@@ -218,6 +238,8 @@ class BenchCommand:
             artifact = args.artifact or BUNDLED_MODELS / "en-de"
             counts = numbers(args.processes)
             return process_rows(artifact, list(lines(EXAMPLES)), counts, numbers(args.clients), rounds)
+        if args.what == "scaling":
+            return scaling_rows(args.artifact or BUNDLED_MODELS / "en-de", list(lines(EXAMPLES)), rounds)
         if args.what == "load":
             return self._load_rows(args, rounds)
         if args.what in DOCUMENT_KINDS:
