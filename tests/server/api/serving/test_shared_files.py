@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from server.api.requests.errors import ApiError
@@ -42,6 +42,13 @@ actions = st.one_of(
 )
 
 
+FULL = [
+    action for number in range(MAX_FILES) for action in (("admit", number % 2, "a", 1), ("finish", number, "", 1))
+]  # finished files of one owner, in both processes
+
+
+@example(work=[*FULL, ("admit", 1, "a", 1)])
+@example(work=[*FULL, ("admit", 0, "a", 29)])
 @given(work=st.lists(actions, min_size=3, max_size=25))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_two_processes_admit_and_forget_what_one_does(work: list[tuple[str, int, str, int]]) -> None:
