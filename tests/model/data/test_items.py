@@ -37,7 +37,8 @@ def test_an_antecedent_is_in_the_context(sentence: int) -> None:
 
 @pytest.mark.parametrize("missing", ["src", "ref", "contrastive"])
 def test_what_an_item_lacks_is_named(missing: str) -> None:
-    for value in (None, "", []):
+    empty: tuple[object, ...] = (None, "", [])
+    for value in empty:
         with pytest.raises(CorpusError, match=f"set, line 3 lacks '{missing}'"):
             parsed(**{missing: value})
 

@@ -159,3 +159,17 @@ def test_lists_of_ids_come_back(lists: list[list[int]], tmp_path_factory: pytest
     path = tmp_path_factory.mktemp("lists") / "below" / "ids.safetensors"
     save_id_lists(lists, path)
     assert load_id_lists(path) == lists
+
+
+@pytest.mark.parametrize("longest", [1, 4, 12])
+def test_a_sample_that_is_too_long_is_not_used(vocabulary: Vocabulary, tmp_path: Path, longest: int) -> None:
+    pairs = [pair for pair in some_pairs(vocabulary) if len(pair.source) <= 12]
+    recipe = DataRecipe("en", "de", {}, {}, max_pair_length=longest, drawn=1.0)
+    result = SampledSources(recipe, vocabulary, 1, tmp_path).pairs(pairs, 0)
+    assert all(
+        new.source == old.source or 0 < len(new.source) <= longest for old, new in zip(pairs, result, strict=True)
+    )
+    longer = SampledSources(dataclasses.replace(recipe, max_pair_length=10_000), vocabulary, 1, tmp_path).pairs(
+        pairs, 0
+    )
+    assert max(len(pair.source) for pair in longer) > 12

@@ -1,5 +1,6 @@
 """The log: JSON objects with the request's id, and no user text."""
 
+import datetime
 import io
 import json
 import logging
@@ -95,3 +96,30 @@ def test_no_text_of_a_request_is_logged(
 def test_the_configuration_names_one_format() -> None:
     assert log_config("warning", "text")["loggers"]["ringmt"]["level"] == "WARNING"
     assert log_config("info", "json")["formatters"]["lines"]["()"] is JsonLines
+
+
+@pytest.mark.parametrize("created", [0.0, 0.005, 1.05, 1_800_000_000.5])
+def test_the_time_of_a_json_line_is_iso_8601_in_utc(created: float) -> None:
+    record = logging.LogRecord("ringmt", logging.INFO, "x.py", 1, "answered", None, None)
+    record.created, record.msecs = created, created % 1 * 1000
+    moment = datetime.datetime.fromisoformat(json.loads(JsonLines().format(record))["time"])
+    assert moment.utcoffset() == datetime.timedelta(0)
+    assert abs(moment.timestamp() - created) < 0.0011
+
+
+@pytest.mark.parametrize("is_suppressed", [True, False])
+def test_frames_of_an_error_that_was_replaced_are_shown_unless_suppressed(is_suppressed: bool) -> None:
+    def replace() -> None:
+        try:
+            {}["x"]
+        except KeyError as error:
+            if is_suppressed:
+                raise ValueError(SECRET) from None
+            raise ValueError(SECRET) from error
+
+    with pytest.raises(ValueError, match=SECRET) as caught:
+        replace()
+    shown = logged(TextLines(), "failed", caught.value)
+    assert ("KeyError" in shown) == (not is_suppressed)
+    assert "ValueError" in shown
+    assert SECRET not in shown

@@ -267,3 +267,21 @@ def test_a_process_that_was_stopped_as_a_whole_accuses_no_model(models: Path, mo
         until(lambda: not worker.is_stuck, "the engine shows that it lives")
         assert state_of(server, "en-de") == ("ready", None)
         assert server.metric("model_restarts_total", model="en-de") == 0
+
+
+def test_restarts_are_forgiven_after_a_time_unless_threads_still_hang() -> None:
+    over = threading.Event()
+    hanging, ended = threading.Thread(target=over.wait), threading.Thread(target=lambda: None)
+    for thread in (hanging, ended):
+        thread.start()
+    ended.join()
+    later = supervisor.FORGIVEN_AFTER
+    try:
+        record = supervisor._Record([(0.0, ()), (0.0, (ended,)), (0.0, (ended, hanging)), (1.0, ())])
+        assert record.count(later - 1.0) == 4
+        assert record.count(later) == 2  # the one that hangs, and the last
+        assert record.count(later + 1.0) == 1
+    finally:
+        over.set()
+        hanging.join()
+    assert record.count(later + 1.0) == 0
