@@ -35,8 +35,8 @@ class ImportCommand:
     help = (
         "turn a checkpoint that others trained into an artifact that the server loads; marian: MarianMT or OPUS-MT "
         "from transformers; m2m100: M2M-100 or NLLB-200 from there; marian-nmt: Marian's own .npz or .bin; firefox: a "
-        "folder of Firefox or Bergamot, or a profile; ctranslate2: a converter's folder; argos: a package of Argos Translate or "
-        "LibreTranslate, or a folder of them"
+        "folder of Firefox or Bergamot, or a profile; ctranslate2: a converter's folder; argos: a package of Argos "
+        "Translate or LibreTranslate, or a folder of them"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -45,12 +45,12 @@ class ImportCommand:
             "path",
             nargs="+",
             metavar="PATH|ADDRESS",
-            help="a path, also of a packed file (.zip, .tar.gz, .gz, .zst, ...), or addresses https://.../FILE#sha256=HEX of "
-            "one such file or of all files of a model; marian: folder with config.json, weights, source.spm, "
+            help="a path, also of a packed file (.zip, .tar.gz, .gz, .zst, ...), or addresses "
+            "https://.../FILE#sha256=HEX of one such file or of all files of a model; marian: folder with config.json, weights, source.spm, "
             "target.spm, vocab.json; marian-nmt: model.npz or .bin beside its vocabularies, or their folder; m2m100: "
             "folder with config.json, weights, sentencepiece.bpe.model and the tokenizer's files; firefox: folder "
-            "with model*.bin, vocab*.spm and lex*.bin, or a profile of Firefox; ctranslate2: folder with model.bin, vocabularies, source.spm "
-            "and target.spm; argos: FILE.argosmodel, or a folder of packages, each of which becomes an artifact "
+            "with model*.bin, vocab*.spm and lex*.bin, or a profile of Firefox; ctranslate2: folder with model.bin, "
+            "vocabularies, source.spm and target.spm; argos: FILE.argosmodel, or a folder of packages, each of which becomes an artifact "
             "SOURCE-TARGET in --out",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
