@@ -46,12 +46,12 @@ class ImportCommand:
             nargs="+",
             metavar="PATH|ADDRESS",
             help="a path, also of a packed file (.zip, .tar.gz, .gz, .zst, ...), or addresses "
-            "https://.../FILE#sha256=HEX of one such file or of all files of a model; marian: folder with config.json, weights, source.spm, "
-            "target.spm, vocab.json; marian-nmt: model.npz or .bin beside its vocabularies, or their folder; m2m100: "
-            "folder with config.json, weights, sentencepiece.bpe.model and the tokenizer's files; firefox: folder "
-            "with model*.bin, vocab*.spm and lex*.bin, or a profile of Firefox; ctranslate2: folder with model.bin, "
-            "vocabularies, source.spm and target.spm; argos: FILE.argosmodel, or a folder of packages, each of which becomes an artifact "
-            "SOURCE-TARGET in --out",
+            "https://.../FILE#sha256=HEX of one such file or of all files of a model; marian: folder with "
+            "config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz or .bin beside its "
+            "vocabularies, or their folder; m2m100: folder with config.json, weights, sentencepiece.bpe.model and "
+            "the tokenizer's files; firefox: folder with model*.bin, vocab*.spm and lex*.bin, or a profile of "
+            "Firefox; ctranslate2: folder with model.bin, vocabularies, source.spm and target.spm; argos: "
+            "FILE.argosmodel, or a folder of packages, each of which becomes an artifact SOURCE-TARGET in --out",
         )
         parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
         parser.add_argument("--source", help="source language code (default: the checkpoint's)")
