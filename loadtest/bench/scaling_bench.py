@@ -12,6 +12,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,6 +84,8 @@ def scaling_rows(
             rows.append(
                 beside(f"2 cores with the clients, {counted(processes, 'process')}", shared, 2, processes, 2, seen)
             )
+    connection = passing(artifact, requests)
+    rows.append(Row("a connection: accepted and passed on by the supervisor", 1e3 * connection, None, None, "ms"))
     return [*rows, *bound_rows(demands, cores)]
 
 
@@ -206,6 +209,26 @@ def measured(
     return Turn(
         len(bodies) / result.seconds, spent / len(bodies), ((loop[0], loop[1]), *((u, s) for u, s in each.values()))
     )
+
+
+def passing(artifact: Path, connections: int) -> float:
+    """Seconds of the supervisor for a connection that it accepts and passes to one of two processes."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "server.cli", "serve", "--port", str(port), "--models", str(artifact)]
+        command += ["--log-level", "error", "--processes", "2", "--context-store", f"sqlite:///{folder}/store.db"]
+        with running_server(command, base, "/readyz"):
+            [supervisor] = children()
+            before = seconds_of(supervisor)
+            for _ in range(connections):
+                urllib.request.urlopen(f"{base}/livez").close()
+            return (seconds_of(supervisor) - before) / connections
+
+
+def seconds_of(pid: int) -> float:
+    """Processor time of a process with one thread."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
 def own_seconds() -> float:

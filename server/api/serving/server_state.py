@@ -28,6 +28,7 @@ from server.keys.ring import KeyRing
 from server.keys.shared_traffic import SharedUsage
 from server.keys.usage import CharacterUsage
 from server.runtime.loop_lag import LoopLag
+from server.runtime.processes.board import READY
 from server.runtime.processes.worker_process import WorkerProcess
 from server.runtime.time_limit import at_most
 from server.settings import Settings
@@ -130,6 +131,9 @@ class ServerState:
         if self.group is not None and not self.is_draining:
             await self.group.join()
             self.is_loaded = True
+            if self.process is not None and self.why_not_ready is None:
+                # Before /readyz says so: whoever reads it then connects to no process that is not ready.
+                self.process.board.beat(self.process.slot, READY)
 
     @property
     def glossaries(self) -> GlossaryService:

@@ -100,6 +100,7 @@ def test_it_measures_a_server() -> None:
     stages = {name.removeprefix("a request: "): row.ours for name, row in by_name.items() if name.startswith("a req")}
     assert stages.keys() == {"event loop", "text, beside the loop", "Python between steps", "graphs", "kernel"}
     assert stages["graphs"] > stages["Python between steps"] > 0 < stages["event loop"]
+    assert 0 < by_name["a connection: accepted and passed on by the supervisor"].ours < 100
     measured = [row for row in rows if "measured" in row.name]
     assert measured
     for row in measured:

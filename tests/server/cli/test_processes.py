@@ -53,6 +53,13 @@ def test_a_signal_lets_requests_of_all_processes_finish(tiny_artifact: Path, tmp
         assert log_of(served).count("all that was in flight was answered") == 2
 
 
+def test_a_server_that_says_it_is_ready_refuses_nobody(tiny_artifact: Path, tmp_path: Path) -> None:
+    """While its other processes still load."""
+    more = ("--processes", "4", "--slots", "8", *store(tmp_path))
+    with serving(tiny_artifact, *more, program="tests.server.slow_ticks") as served:
+        assert [served.status("/readyz") for _ in range(12)] == [200] * 12
+
+
 def test_a_second_signal_stops_all_at_once(tiny_artifact: Path, tmp_path: Path) -> None:
     with (
         serving(tiny_artifact, *TWO, *store(tmp_path), "--drain-timeout", "600") as served,
