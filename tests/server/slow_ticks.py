@@ -8,9 +8,9 @@ from server.cli.worker_server import WorkerServer
 if __name__ == "__main__":
     tick = WorkerServer.on_tick
 
-    async def slow_tick(server: WorkerServer, counter: int) -> bool:
+    async def slow_tick(self: WorkerServer, counter: int) -> bool:
         await asyncio.sleep(0.9)
-        return await tick(server, counter)
+        return await tick(self, counter)
 
     WorkerServer.on_tick = slow_tick  # type: ignore[method-assign]
     raise SystemExit(main())
