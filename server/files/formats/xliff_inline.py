@@ -16,6 +16,10 @@ _NO_VALUE = re.compile(
     r"(?:START|CLOSE|LINE_BREAK|TAG)|x-(?:b|i|u|p|br|a|img|span|div)\b|(?:lb|pb|image|link|fmt|bold|italic)\Z"
 )
 """Ids and types of elements that are no values, among them those of Angular."""
+_EQUIVALENTS = ("equiv-text", "equiv", "disp")
+_NATIVE = re.compile(r"\s*<(/?)([A-Za-z][\w:-]*+)(?:\s[^<>]*)?/?>\s*")
+"""A tag of the source's own format, of which an element stands in the place."""
+_VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 _PROTECTED = ("protected", "x-no-translate")
 
 
@@ -59,6 +63,10 @@ def _walk(element: Element, xml: PlacedXml, text: PlaceholderText) -> None:
             text.open(_pair(item, _OPENING[item.name]), xml.raw(item.start, item.end))
         elif item.name in _CLOSING:
             text.close(_pair(item, _CLOSING[item.name]), xml.raw(item.start, item.end))
+        elif (native := _native_tag(item)) is not None:
+            is_closing, name = native
+            add = text.close if is_closing else text.open
+            add(f"native {name}", xml.raw(item.start, item.end))
         elif _is_value(item):
             text.add_value(xml.raw(item.start, item.end))
         else:
@@ -73,7 +81,22 @@ def _is_span(element: Element) -> bool:
 def _is_value(element: Element) -> bool:
     """Whether readers see a word or a number in its place: neither a line break nor a picture nor formatting."""
     kinds = (element.attributes.get(name, "") for name in ("id", "ctype", "type", "subType"))
-    return element.name in _VALUES and not any(map(_NO_VALUE.match, kinds))
+    return element.name in _VALUES and not any(map(_NO_VALUE.match, kinds)) and not _NATIVE.fullmatch(_code(element))
+
+
+def _native_tag(element: Element) -> tuple[bool, str] | None:
+    """Whether the tag that an element stands for is a closing one, and its name; None for no tag, and for one that
+    encloses nothing."""
+    match = _NATIVE.fullmatch(_code(element)) if element.name in _VALUES else None
+    if match is None or match[2].lower() in _VOID or match[0].rstrip().endswith("/>"):
+        return None
+    return bool(match[1]), match[2].lower()
+
+
+def _code(element: Element) -> str:
+    """What an element stands for."""
+    written = "".join(item for item in element.content if isinstance(item, str))
+    return written or next((element.attributes[name] for name in _EQUIVALENTS if name in element.attributes), "")
 
 
 def _pair(element: Element, names: tuple[str, ...]) -> str:

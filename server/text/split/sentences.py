@@ -28,10 +28,13 @@ _PLACEHOLDERS = PLACEHOLDER.pattern[1:-1]
 # A line of words, spaces, placeholders and ASCII signs that end a sentence in no language, with at most one other sign
 # at its end, is one sentence.
 _ONE_SENTENCE = re.compile(rf"[\w\s{_PLACEHOLDERS}\"#$%&'()*+,\-/<=>@\[\\\]^`{{}}~]*+[^\w\s]?+[\s{_PLACEHOLDERS}]*+")
-# One or several bullets at the start of a line; the language that a model of several shall translate into.
+# One or several bullets at the start of a line, or the dash of a speaker; the language that a model of several shall
+# translate into.
 _BULLET = re.compile(
     r"(?:>>[a-z]{2,3}(?:_[A-Za-z]{2,8})?<<(?=\s))?[\s\ufeff\u200b]*+"
     r"(?:[-*+>#\u2022\u2023\u25e6\u2013\u2014\u00b7]++\s++)*+"
+    r"(?:[-\u2013\u2014](?=[\"'\u201e\u201c\u2018(\u00bf\u00a1]?+"
+    r"[A-Z\u00c0-\u00de\u0400-\u042f][a-z\u00df-\u00ff\u0430-\u045f'\u2019\s]))?+"
 )
 # Between entries of a menu, forms of a plural (vue-i18n, Laravel), cells of a row.
 _BAR = re.compile(r"\s\|\s|\|(?=[\[{]\d)|(?<=[\w.!?)%}\]])\|(?=[^\W\d_]|[%:{$@(#]\w|\{\{|%[({]|:\w)")

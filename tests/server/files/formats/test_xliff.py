@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from server.files.formats.registry import open_file
+from server.text.base.placeholders import is_closing, is_opening, is_placeholder, is_value
 
 HEAD = (
     '<?xml version="1.0" encoding="{0}"?>\r\n<xliff xmlns=\'urn:oasis:names:tc:xliff:document:1.2\' version="1.2">\r\n'
@@ -154,3 +155,21 @@ def test_two_elements_that_belong_together_are_a_span(pair: str) -> None:
 def test_comments_and_instructions_stay_where_they_are() -> None:
     unit = "<trans-unit><source>One <!-- > --> two<?x > ?> <![CDATA[<three>]]></source></trans-unit><!-- a -->"
     assert "<target>ONE <!-- > --> TWO<?x > ?> &lt;THREE&gt;</target>" in translated(first(unit))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('<ph id="0">&lt;p a="b"&gt;</ph>It<ph id="3">&lt;/p&gt;</ph>', "(It)"),
+        ('<x id="a" equiv-text="&lt;b&gt;"/>It<x id="b" equiv-text="&lt;/b&gt;"/> is', "(It) is"),
+        ('It<ph id="0">&lt;br/&gt;</ph>is<ph id="1">&lt;img src="a"&gt;</ph>', "It|is|"),
+        ('It<ph id="0">&lt;/b&gt;</ph> is<ph id="1">&lt;i&gt;</ph>', "It| is|"),
+        ('<ph id="0">%s</ph> is <x id="1" equiv-text="{{a}}"/>', "= is ="),
+    ],
+)  # fmt: skip
+def test_codes_that_are_tags_enclose_words(source: str, text: str) -> None:
+    whole = first(f"<trans-unit><source>{source}</source></trans-unit>")
+    [read] = open_file(whole.encode(), "a.xlf", "de", 1000).texts
+    signs = ((is_opening, "("), (is_closing, ")"), (is_value, "="), (is_placeholder, "|"))
+    assert "".join(next((sign for kind, sign in signs if kind(char)), char) for char in read) == text
+    assert f"<target>{source}</target>" in translated(whole, lambda text: f"{text} ").replace(" </target>", "</target>")

@@ -59,6 +59,8 @@ def test_trim_loses_nothing(part: str) -> None:
         ("See No. 5 and Fig. 3. He said No. We left.", ["See No. 5 and Fig. 3.", "He said No.", "We left."]),
         ("The U.S. Army moved in. It rained.", ["The U.S. Army moved in.", "It rained."]),
         ("It costs 3.50 today. Really!", ["It costs 3.50 today.", "Really!"]),
+        ("-Is that good?\n\u2013\u00dcber alles.", ["Is that good?", "\u00dcber alles."]),
+        ("-x is set", ["-x is set"]),
         ("- milk\n* bread\n\u2022 tea", ["milk", "bread", "tea"]),
         ("-5 degrees", ["-5 degrees"]),
         ("---\n\U0001f600\n...", []),
