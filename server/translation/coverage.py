@@ -24,9 +24,11 @@ MIN_PIECES = 16
 """Pieces of a source, EOS included, at least: shorter ones lose no clause."""
 SHORT = 0.9
 """A translation is short with less than this share of the pieces that translations of its model usually have."""
+FEWER = 3
+"""A short translation has more than this number of pieces less than usual: in short sentences a share alone is a word or two."""
 MUCH_TOO_SHORT = 0.5
 """The same for a translation that cannot be aligned: it is certain to lack something."""
-LONG = 60
+LONG = 80
 """Pieces of a source whose translation is always aligned: in long sentences the model also loses its way, and writes
 as many words as it should."""
 LEAST_ATTENTION = 0.2
@@ -36,11 +38,11 @@ MIN_MISSING = 4
 
 
 def is_short(pair: IdPair, usual_ratio: float, share: float = SHORT) -> bool:
-    """Whether a translation has few pieces for its source, at least MIN_MISSING fewer than usual. `usual_ratio`: target
+    """Whether a translation has few pieces for its source, more than FEWER below the usual number. `usual_ratio`: target
     pieces per source piece."""
     source, target = pair
     usual = usual_ratio * (len(source) - 1)
-    return len(source) >= MIN_PIECES and len(target) < min(share * usual, usual - MIN_MISSING)
+    return len(source) >= MIN_PIECES and len(target) < min(share * usual, usual - FEWER)
 
 
 def is_aligned(pair: IdPair, usual_ratio: float) -> bool:

@@ -34,6 +34,8 @@ def test_only_long_sources_are_short_of_words() -> None:
     assert is_short((tuple(range(31)), tuple(range(10))), usual_ratio=1.0)
     assert not is_short((tuple(range(31)), tuple(range(29))), usual_ratio=1.0)
     assert not is_short((tuple(range(8)), ()), usual_ratio=1.0)
+    assert not is_short((tuple(range(21)), tuple(range(17))), usual_ratio=1.0)
+    assert is_short((tuple(range(21)), tuple(range(16))), usual_ratio=1.0)
 
 
 def test_the_limits_of_short_translations() -> None:
@@ -44,7 +46,7 @@ def test_the_limits_of_short_translations() -> None:
 
 
 def test_translations_of_long_sources_are_always_looked_at() -> None:
-    assert is_aligned((tuple(range(60)), tuple(range(60))), usual_ratio=1.0)
+    assert is_aligned((tuple(range(90)), tuple(range(90))), usual_ratio=1.0)
     assert not is_aligned((tuple(range(30)), tuple(range(30))), usual_ratio=1.0)
 
 
