@@ -147,4 +147,5 @@ def before_eos(keep: Tensor) -> Tensor:
 
 
 def is_word(ids: Tensor) -> Tensor:
+    """Whether an id is a piece of a text, and not padding, BOS or EOS: bool, of the shape of `ids`."""
     return (ids != PAD_ID) & (ids != BOS_ID) & (ids != EOS_ID)

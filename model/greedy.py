@@ -90,4 +90,5 @@ def greedy_rows(
 
 
 def select_rows(layers: list[LayerMemory], rows: Tensor) -> list[LayerMemory]:
+    """The memory of every layer with the rows of these numbers, [row], in their order; a row may be repeated."""
     return [tuple(tensor.index_select(0, rows) for tensor in layer) for layer in layers]

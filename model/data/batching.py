@@ -41,6 +41,7 @@ class Batch:
 
 
 def pad(rows: Sequence[list[int]], pad_id: int) -> Tensor:
+    """[row, longest row], filled up with `pad_id` on the right."""
     width = max(len(row) for row in rows)
     return torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
 

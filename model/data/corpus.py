@@ -24,6 +24,7 @@ class SentencePair:
 
 
 def find_side(folder: Path, name: str, language: str) -> Path:
+    """The file of one language of a corpus, packed by gzip or not. Raises CorpusError that names both places."""
     for path in (folder / f"{name}.{language}.gz", folder / f"{name}.{language}"):
         if path.is_file():
             return path
@@ -31,6 +32,7 @@ def find_side(folder: Path, name: str, language: str) -> Path:
 
 
 def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, packed by gzip or not; a file that ends with a line break has an empty last line."""
     if path.suffix == ".gz":
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             return file.read().split("\n")

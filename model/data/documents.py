@@ -142,7 +142,7 @@ def _passage(documents: list[Document], foreign: dict[int, Document] | None) -> 
     queries = [sentence for document in documents for sentence in document]
     if foreign is None:
         return Passage(queries, queries)  # the same list: its sentences are encoded once
-    return Passage(queries, [sentence for document in documents for sentence in looked_at(document, foreign)])
+    return Passage(queries, [sentence for document in documents for sentence in foreign_keys(document, foreign)])
 
 
 def width(document: Document) -> int:
@@ -158,7 +158,8 @@ def by_length(documents: Sequence[Document], seed: str) -> list[Document]:
     return [documents[index] for index in sorted(range(len(documents)), key=lambda index: key[index])]
 
 
-def looked_at(document: Document, foreign: dict[int, Document]) -> Document:
+def foreign_keys(document: Document, foreign: dict[int, Document]) -> Document:
+    """The sentences of another document, with the number of `document`, so that its queries attend to them."""
     number = document[0].document
     return [dataclasses.replace(sentence, document=number) for sentence in foreign[number]]
 

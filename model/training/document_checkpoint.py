@@ -35,6 +35,7 @@ def save_document_model(
     folder: Path,
     dtype: torch.dtype = torch.float32,
 ) -> None:
+    """Write a sentence model and its context layer into `folder`: configurations, and weights as `dtype`."""
     base_weights, context_weights = split_weights(weights)
     save_model(base_weights, config, folder, dtype)
     save_context(context_weights, context, folder, dtype)

@@ -145,7 +145,7 @@ class ServedModel:
 
     def unavailable(self) -> ModelUnavailable:
         """The error that says why the model is not ready, and what to do."""
-        follows = "its engine is being started anew" if self.state == "restarting" else "load it again or restart"
+        follows = "its engine is being restarted" if self.state == "restarting" else "load it again or restart"
         return ModelUnavailable(f"model '{self.name}' is not available: {self.reason}; {follows}")
 
     def check_ready(self) -> None:

@@ -27,14 +27,14 @@ class DocumentRequest(BaseModel):
     model: str | None = Field(None, description="A model of /v1/models; by default the first for the two languages.")
     mode: Literal["offline", "online"] = Field(
         "offline",
-        description="offline: a sentence is translated in the light of all others. online: in the light of those "
-        "before it; sentences may be added.",
+        description="offline: each sentence is translated with all others as context. online: with those before "
+        "it as context; sentences may be added.",
     )
     wait: bool = Field(False, description="Answer when the document is done, or after the server's request_timeout.")
     timeout: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="With `wait`: answer after so many seconds at the latest."
     )
-    explain: bool = Field(False, description="Say in the answer which sentences each looked at.")
+    explain: bool = Field(False, description="Say in the answer which sentences each sentence attended to.")
     formality: FormalityOption | None = Field(None, description=FORMALITY)
     translation_memory_id: str | None = Field(
         None,

@@ -37,7 +37,7 @@ class DocumentSentence(BaseModel):
     )
     context_used: list[ContextUsed] | None = Field(
         default=None,
-        description="The sentences that it looked at most, with the mean weight over heads and words. The weights of "
+        description="The sentences that it attended to most, with the mean weight over heads and words. The weights of "
         "all sentences that it sees sum to one.",
     )
 
@@ -205,13 +205,13 @@ class SeenWord(BaseModel):
 class SeenSentence(BaseModel):
     index: int
     source: str
-    weight: float = Field(description="Mean over heads and over the words that look.")
-    heads: list[float] = Field(description="Mean over the words that look, for every head.")
+    weight: float = Field(description="Mean over heads and over the words that attend.")
+    heads: list[float] = Field(description="Mean over the words that attend, for every head.")
     words: list[SeenWord] | None = Field(default=None, description="Where the model's attention tells words apart.")
 
 
 class ContextAnswer(BaseModel):
-    """Where a sentence looks: the sentences with a weight above zero, the largest first."""
+    """What a sentence attends to: the sentences with a weight above zero, the largest first."""
 
     index: int
     context: bool = Field(description="false: the sentence sees nothing, or its model knows no context.")

@@ -249,7 +249,7 @@ class TranslateResponse(BaseModel):
     order: int | None = Field(
         default=None,
         description="Only with pieces: N. For every piece, each layer of the decoder attends to the N-1 pieces before "
-        "it. A model that looks at all of them has no order.",
+        "it. A model that attends to all of them has no order.",
     )
     context: bool | None = Field(
         None, description="Only when context was given: false if the model does not use context and ignored it."

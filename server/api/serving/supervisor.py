@@ -99,7 +99,7 @@ class Supervisor:
             try:
                 await in_dedicated_thread(_open, worker)
             except Exception as error:
-                logger.warning("the engine of model '%s' was started anew: %s", translator.name, _description(error))
+                logger.warning("a restart of the engine of model '%s' failed: %s", translator.name, _description(error))
                 record.abandoned.append((time.monotonic(), worker.threads))
             else:
                 if not self._is_over(translator):
@@ -113,9 +113,9 @@ class Supervisor:
                     # The metrics show the worker that was created last.
                     self._translators[translator.name].worker.register_metrics()
                 return
-        translator.fail("failed", f"{reason}; its engine was started anew in vain")
+        translator.fail("failed", f"{reason}; restarts of its engine failed")
         logger.error(
-            "model '%s' has failed and is not asked any more: PUT /v1/models/%s loads it again",
+            "model '%s' has failed and gets no more requests: PUT /v1/models/%s loads it again",
             translator.name,
             translator.name,
         )
