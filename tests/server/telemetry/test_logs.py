@@ -111,7 +111,7 @@ def test_the_time_of_a_json_line_is_iso_8601_in_utc(created: float) -> None:
 def test_frames_of_an_error_that_was_replaced_are_shown_unless_suppressed(is_suppressed: bool) -> None:
     def replace() -> None:
         try:
-            {}["x"]
+            raise KeyError("x")
         except KeyError as error:
             if is_suppressed:
                 raise ValueError(SECRET) from None
