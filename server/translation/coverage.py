@@ -25,7 +25,7 @@ MIN_PIECES = 16
 SHORT = 0.9
 """A translation is short with less than this share of the pieces that translations of its model usually have."""
 FEWER = 3
-"""A short translation has more than this number of pieces less than usual: in short sentences a share alone is a word or two."""
+"""A short translation lacks more pieces than this: in short sentences a share alone is a word or two."""
 MUCH_TOO_SHORT = 0.5
 """The same for a translation that cannot be aligned: it is certain to lack something."""
 LONG = 80
@@ -38,8 +38,8 @@ MIN_MISSING = 4
 
 
 def is_short(pair: IdPair, usual_ratio: float, share: float = SHORT) -> bool:
-    """Whether a translation has few pieces for its source, more than FEWER below the usual number. `usual_ratio`: target
-    pieces per source piece."""
+    """Whether a translation has few pieces for its source, more than FEWER below the usual number. `usual_ratio`:
+    target pieces per source piece."""
     source, target = pair
     usual = usual_ratio * (len(source) - 1)
     return len(source) >= MIN_PIECES and len(target) < min(share * usual, usual - FEWER)
