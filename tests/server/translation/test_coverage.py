@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
-from server.translation.coverage import LEAST_ATTENTION, MIN_MISSING, is_aligned, is_short, num_missing
+from server.translation.coverage import FEWER, LEAST_ATTENTION, MIN_MISSING, is_aligned, is_short, num_missing
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
@@ -39,9 +39,10 @@ def test_only_long_sources_are_short_of_words() -> None:
 
 
 def test_the_limits_of_short_translations() -> None:
-    """Without EOS, a source of 20 pieces usually has a translation of 20, of which 18 are nine tenths."""
-    twenty = tuple(range(21))
-    assert [is_short((twenty, tuple(range(length))), 1.0) for length in (17, 18, 19)] == [True, False, False]
+    """Nine tenths of what is usual, and FEWER pieces: of 20 pieces 17, of 60 pieces 54. The source has EOS beside."""
+    for usual, least in ((20, 20 - FEWER), (60, 54)):
+        source = tuple(range(usual + 1))
+        assert [is_short((source, tuple(range(least - less))), 1.0) for less in (1, 0)] == [True, False]
     assert [is_short((tuple(range(length)), ()), 1.0) for length in (15, 16)] == [False, True]
 
 
