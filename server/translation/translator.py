@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import NotRequired, TypedDict
 
 from server.artifact.manifest import ContextKind
@@ -16,7 +17,8 @@ from server.engine.request import (
     SentenceResult,
 )
 from server.engine.wait import wait_for_all
-from server.runtime.offload import offload_above
+from server.runtime.offload import INLINE_CHARS, offload_above
+from server.runtime.short_requests import short_requests
 from server.scheduling.caller import Service, current
 from server.telemetry import tracing
 from server.text.checks.address import Formality
@@ -55,9 +57,11 @@ class Translator(ServedModel):
     async def translate(self, request: TextRequest, counts_flags: bool = True) -> TranslationOutcome:
         """Translate texts: all of their sentences are queued or none. `counts_flags`: as `finish`. When the task is
         cancelled, so are its sentences. Raises what `prepare`, `run` and `finish` raise."""
-        planned = await self.prepare(request)
-        results = await self.run(planned.sentences, request.options.deadline)
-        return await self._finish(await self._with_all_clauses(planned, results), counts_flags)
+        is_short = sum(map(len, request.texts)) <= INLINE_CHARS and current.get().service is Service.INTERACTIVE
+        with short_requests.one_more() if is_short else nullcontext():
+            planned = await self.prepare(request)
+            results = await self.run(planned.sentences, request.options.deadline)
+            return await self._finish(await self._with_all_clauses(planned, results), counts_flags)
 
     async def prepare(self, request: TextRequest) -> PlannedRequest:
         """Cut texts, for `run` and then `finish`. Raises TooManySentences, Overloaded, PrefixRefused, CannotAlign."""
