@@ -23,7 +23,6 @@ def test_equal_constants_are_stored_once_and_read_by_every_graph(tmp_path: Path)
         models[name], expected[name] = graph.model(), np.linalg.multi_dot([np.eye(64), *matrices, np.eye(64)])
     share_weights(list(models.values()), tmp_path / "weights.bin")
     assert (tmp_path / "weights.bin").stat().st_size == 2 * 64 * 64 * 4
-    assert [len(model.graph.initializer) for model in models.values()] == [1, 2, 2]
     for name, model in models.items():
         (tmp_path / f"{name}.onnx").write_bytes(model.SerializeToString())
         session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"), providers=["CPUExecutionProvider"])

@@ -17,8 +17,8 @@ def is_running(pid: int) -> bool:
     return _is_parser(pid) and not _has_ended(pid)
 
 
-BUSY_TICKS = 60
-"""Ticks that a process has computed when it is certainly at a file: it takes about 25 to start."""
+BUSY_TICKS = 90
+"""Ticks that a process has computed when it is certainly at a file: it takes 25 to 50 to start."""
 
 
 def cpu_ticks(pid: int) -> int:
