@@ -18,7 +18,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from server.runtime.checkpoints import on_checkpoint
 from server.runtime.cpu_cores import usable_cores
-from server.runtime.short_requests import short_requests
+from server.runtime.short_requests import is_short, short_requests
 from server.scheduling import caller
 from server.scheduling.caller import WEIGHTS, Caller
 from server.scheduling.fair_queue import FairQueue
@@ -35,8 +35,8 @@ interval, and begins to wait anew whenever the running thread releases it for a 
 waited for up to 0.18 s beside one large text, with them for less than 0.1 s, mostly 0.02 to 0.04."""
 LONGEST_WAIT: Final = 0.015
 SHORTEST_WAIT: Final = 0.002
-"""A job waits for short requests in progress at each pause: they need the interpreter at every step of their
-translation. After a wait in vain, because others have arrived meanwhile, the next one is half as long."""
+"""A job of a longer request waits for short ones in progress at each pause: they need the interpreter at every step of
+their translation. After a wait in vain, because others have arrived meanwhile, the next one is half as long."""
 INLINE_CHARS: Final = 2_000
 """Characters of texts that are processed on the event loop: they take milliseconds, starting a thread 0.1 ms."""
 MAX_RUNNING: Final = max(2, min(4, usable_cores()))
@@ -90,7 +90,7 @@ class _Job:
         self._owner, self._scheduler = owner, scheduler
         self._is_abandoned = False
         self._slice_ends = self._pause_at = 0.0
-        self._wait = LONGEST_WAIT
+        self._waits, self._wait = not is_short.get(), LONGEST_WAIT  # a short request's own job does not wait for it
 
     def start(self) -> None:
         """Run in a new daemon thread when its slice starts."""
@@ -127,8 +127,9 @@ class _Job:
         now = self._scheduler.clock()
         if now >= self._pause_at:
             time.sleep(PAUSE_SECONDS)
-            is_free = short_requests.wait_for_none(self._wait)
-            self._wait = LONGEST_WAIT if is_free else max(SHORTEST_WAIT, self._wait / 2)
+            if self._waits:
+                is_free = short_requests.wait_for_none(self._wait)
+                self._wait = LONGEST_WAIT if is_free else max(SHORTEST_WAIT, self._wait / 2)
             self._pause_at = self._scheduler.clock() + PAUSE_AFTER
         if now < self._slice_ends:
             return

@@ -3,6 +3,10 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+
+is_short: ContextVar[bool] = ContextVar("is_short", default=False)
+"""Whether work is for a short request."""
 
 
 class ShortRequests:
@@ -20,9 +24,11 @@ class ShortRequests:
         with self._lock:
             self._count += 1
             self._none.clear()
+        token = is_short.set(True)
         try:
             yield
         finally:
+            is_short.reset(token)
             with self._lock:
                 self._count -= 1
                 if not self._count:

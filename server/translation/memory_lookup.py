@@ -10,18 +10,13 @@ from server.text.base.placeholders import has_reserved
 from server.text.base.words import has_letters
 from server.text.split.segment import Segment
 from server.text.split.sentences import segments_of
-from server.translation.assembly import (
-    Match,
-    SentenceTranslation,
-)
+from server.translation.assembly import Match, SentenceTranslation
 from server.translation.planning import TextRequest
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT, EntryMatch
 
 MOST_MATCHES = 3
 """Near matches for one text or sentence."""
-
-
 FREE_CHARS, CHARS_PER_CHAR = 1_000_000, 16
 """The most characters of all matches of a request: FREE_CHARS, and CHARS_PER_CHAR for each character of its texts. An
 entry may be a thousand times as long as its sentence."""

@@ -18,7 +18,7 @@ def is_running(pid: int) -> bool:
 
 
 BUSY_TICKS = 90
-"""Ticks that a process has computed when it is certainly at a file: it takes 25 to 50 to start."""
+"""Ticks that a process has computed more when it is certainly at a file: it takes 25 to 60 to start."""
 
 
 def cpu_ticks(pid: int) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import threading
 
 import pytest
@@ -10,7 +11,7 @@ from server.runtime import offload as offload_module
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import SliceScheduler, run_in
 from server.runtime.short_requests import ShortRequests
-from tests.server.api.conftest import PATIENCE, until
+from tests.server.api.conftest import PATIENCE
 
 
 def test_it_waits_until_the_last_one_has_ended() -> None:
@@ -21,16 +22,17 @@ def test_it_waits_until_the_last_one_has_ended() -> None:
         short.wait_for_none(PATIENCE)
         waited.set()
 
-    with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
-        first.enter_context(short.one_more())
-        second.enter_context(short.one_more())
-        thread = threading.Thread(target=wait)
-        thread.start()
-        first.close()
-        assert not waited.wait(0.05)
-        second.close()
-        assert waited.wait(PATIENCE)
-        thread.join()
+    first, second = contextlib.ExitStack(), contextlib.ExitStack()
+    of_first, of_second = contextvars.copy_context(), contextvars.copy_context()
+    of_first.run(first.enter_context, short.one_more())
+    of_second.run(second.enter_context, short.one_more())
+    thread = threading.Thread(target=wait)
+    thread.start()
+    of_first.run(first.close)
+    assert not waited.wait(0.05)
+    of_second.run(second.close)
+    assert waited.wait(PATIENCE)
+    thread.join()
     short.wait_for_none(PATIENCE)
 
 
@@ -46,25 +48,42 @@ def test_a_short_request_that_fails_has_ended() -> None:
 
 def test_a_job_waits_for_short_requests_at_its_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     short, rounds = ShortRequests(), list[int]()
+    begun, goes_on = threading.Event(), threading.Event()
     monkeypatch.setattr(offload_module, "short_requests", short)
     monkeypatch.setattr(offload_module, "LONGEST_WAIT", PATIENCE)
     monkeypatch.setattr(offload_module, "PAUSE_AFTER", 0.0)
 
     def work() -> None:
+        begun.set()
+        goes_on.wait(PATIENCE)
         for number in range(5):
             rounds.append(number)
             checkpoint()
 
     async def test() -> None:
+        job = asyncio.create_task(run_in(SliceScheduler(1), work))
+        assert await asyncio.to_thread(begun.wait, PATIENCE)
         with short.one_more():
-            job = asyncio.create_task(run_in(SliceScheduler(1), work))
-            await asyncio.to_thread(until, lambda: bool(rounds), "the job has begun")
+            goes_on.set()
             await asyncio.wait([job], timeout=0.05)
             assert rounds == [0]
         await job
 
     asyncio.run(test())
     assert rounds == [0, 1, 2, 3, 4]
+
+
+def test_a_job_of_a_short_request_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = ShortRequests()
+    monkeypatch.setattr(offload_module, "short_requests", short)
+    monkeypatch.setattr(offload_module, "LONGEST_WAIT", PATIENCE)
+    monkeypatch.setattr(offload_module, "PAUSE_AFTER", 0.0)
+
+    async def test() -> None:
+        with short.one_more():
+            await asyncio.wait_for(run_in(SliceScheduler(1), checkpoint), PATIENCE / 2)
+
+    asyncio.run(test())
 
 
 def test_a_job_that_waits_in_vain_waits_shorter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,12 @@ def send(address: str, data: bytes, name: str, within: float = PATIENCE, **field
 
 
 def busy_parser(server: int) -> int:
-    """The parser process of a server that computes."""
+    """The parser process of a server that computes now; one that has read files before may still be idle."""
     results: list[int] = []
+    before = {pid: cpu_ticks(pid) for pid in parsers_of(server)}
 
     def look() -> bool:
-        results[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= BUSY_TICKS]
+        results[:] = [pid for pid in parsers_of(server) if cpu_ticks(pid) >= before.get(pid, 0) + BUSY_TICKS]
         return bool(results)
 
     until(look, "a file is being read")

@@ -106,8 +106,9 @@ def test_a_hundred_files_of_one_key_delay_no_other_key(tiny_artifact: Path) -> N
             late = send(other)
             until(lambda: other.translate_document_get_status(late).status.value == "translating", "it is its turn")
             both.go_on()
+            until(lambda: other.translate_document_get_status(late).status.value == "done", "it is translated")
+            states = [crowd.translate_document_get_status(item).status.value for item in reversed(many)]
             assert fetched(other, late) == translated
-            states = [crowd.translate_document_get_status(item).status.value for item in many]
             assert "queued" in states, "it did not wait for the others"
             assert http.post("/v1/translate", json={"text": TEXT, **FORM}).status_code == 200
             answer = http.post("/v1/files", data=FORM, files={"file": ("a.txt", TEXT.encode())})
