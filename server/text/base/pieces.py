@@ -8,6 +8,8 @@ from pathlib import Path
 
 import sentencepiece
 
+from server.runtime.checkpoints import checkpoint
+
 MAX_COUNTED_WORDS, LONGEST_COUNTED = 20_000, 40
 """Words whose numbers of pieces are kept, and their characters, at most: 2 MB for words of ASCII, 5 MB for
 others (tracemalloc, Python 3.11)."""
@@ -85,11 +87,14 @@ class Pieces:
         return ids[:-1] if ids and ids[-1] == self.eos_id else ids
 
     def _known(self, text: str) -> list[int]:
+        checkpoint()
         text = _SURROGATE.sub("\ufffd", text)
         ids = self._model.encode(text)
         if self.unk_id in ids:  # The library never encodes some pieces; they are looked up by their text.
             ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
             ids = [self.unk_id if self._model.is_control(index) else index for index in ids]
+        if max(ids, default=0) < self._size:
+            return ids
         return [index if index < self._size else self.unk_id for index in ids]
 
     def num_pieces(self, word: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
+from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
 from server.text.base.words import Place
 
@@ -84,6 +85,7 @@ class Casing:
 
         def lower(match: re.Match[str]) -> str:
             nonlocal is_lowered
+            checkpoint()
             word = match[0]
             if len(word) == 1:
                 return word if word == "I" else word.lower()
@@ -102,6 +104,7 @@ class Casing:
         places: list[Place] = []
 
         def lower(match: re.Match[str]) -> str:
+            checkpoint()
             word = match[0]
             if self.lowers_emphasis and word.isupper():
                 small = self.lowered(word, in_capitals=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
+from server.runtime.checkpoints import checkpoint
 from server.text.base.words import Place, has_letters
 from server.text.protect.accelerators import take_off
 from server.text.protect.capitals import Casing
@@ -79,6 +80,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     spans: list[Span] = []
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
+        checkpoint()
         text = replacements[place]
         is_word = place in matches or (_WORD.fullmatch(text) is not None and bool(text.strip("_")))
         rises = place in matches and matches[place].rises
@@ -137,6 +139,7 @@ def _join_touching(sentence: str, spans: Sequence[tuple[int, int]]) -> list[tupl
     ("{count}th"); a tag or an emoji does not ("<b>word</b>", "{% if late %}word{% endif %}")."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
+        checkpoint()
         if sentence[start].isascii() and not _TAG.match(sentence, start):
             while start > 0 and _ASCII_WORD.match(sentence[start - 1]):
                 start -= 1
@@ -170,6 +173,7 @@ def _in_small_letters(
     small: list[str] = []
     emphasized: list[Place] = []
     for text, start in zip(texts, (0, *(end for _, end in spans)), strict=True):
+        checkpoint()
         read, places = casing.with_words_lowered(text)
         small.append(read)
         emphasized += ((start + begin, start + end) for begin, end in places)

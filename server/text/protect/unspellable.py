@@ -16,7 +16,6 @@ Spells = Callable[[str], bool]
 
 _ARROW = re.compile(r"[\u00ab\u2039](?=\s)|(?<=\s)[\u00bb\u203a]\Z")
 _GUILLEMETS = re.compile("[\u00ab\u2039\u00bb\u203a]")
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Kana, Han. Each letter counts as a word, so
 # that a rare letter does not make its whole sentence unspellable.
 UNSPACED = (
@@ -38,7 +37,7 @@ def unspellable(sentence: str, spells: Spells) -> list[Place]:
     characters, in order of their starts. Linear in the sentence's length."""
     if sentence.isascii():
         return []
-    unspelled = {char for char in {*_NOT_ASCII.findall(sentence)} if not char.isspace() and not spells(char)}
+    unspelled = {char for char in set(sentence) if not (char.isascii() or char.isspace() or spells(char))}
     misread = [match.span() for match in _MISREAD.finditer(sentence)]
     if directed := [match.span() for match in _DIRECTION.finditer(sentence)]:
         misread = sorted([*misread, *directed])

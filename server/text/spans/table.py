@@ -99,7 +99,11 @@ def add_template(placeholder_text: PlaceholderText, template: str) -> None:
 
 def _has(hints: re.Pattern[str], text: str) -> bool:
     """Whether one of the hints is in the text, which is searched in parts, as a search holds the GIL until it ends."""
-    return any(hints.search(text, at, at + _AT_ONCE + _HINT_LENGTH) for at in range(0, len(text), _AT_ONCE))
+    for at in range(0, len(text), _AT_ONCE):
+        checkpoint()
+        if hints.search(text, at, at + _AT_ONCE + _HINT_LENGTH):
+            return True
+    return False
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:

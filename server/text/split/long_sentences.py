@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from server.runtime.checkpoints import checkpoint
+
 Lengths = Callable[[Sequence[str]], list[int]]
 """Number of pieces of every sentence, EOS included: `Pieces.lengths`."""
 
@@ -47,6 +49,7 @@ def _split(text: str, limit: int, lengths: Lengths, boundaries: tuple[re.Pattern
 def _cut_after(text: str, boundary: re.Pattern[str]) -> list[str]:
     atoms, start = [], 0
     for match in boundary.finditer(text):
+        checkpoint()
         atoms.append(text[start : match.end()])
         start = match.end()
     if start < len(text):

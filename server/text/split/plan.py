@@ -166,9 +166,9 @@ def _plan_cut(
     """By their texts, of which hostile sentences have many alike."""
 
     def plan_of(text: str) -> PlannedSentence:
+        checkpoint()
         plan = plans.get(text)
         if plan is None:
-            checkpoint()
             plan = plans[text] = plan_sentence(text, pieces, True, None, strips_tags, lowers_emphasis)
         return plan
 
