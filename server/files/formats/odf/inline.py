@@ -3,7 +3,7 @@
 from typing import Literal, Self
 
 from server.files.formats.odf import names
-from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves
+from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves, mark_of
 from server.files.formats.ooxml.nodes import Node
 
 Role = Literal["outside", "paragraph", "span", "ruby", "base", "mark", "label"]
@@ -82,7 +82,9 @@ def _item(frame: Frame) -> Item:
         return Mark("point" if frame.is_floating or name == "text:note" else "content", atoms)
     inside = list(leaves(frame.items))
     in_order = any(isinstance(item, Mark) and item.in_order for item in inside)
-    if any(isinstance(item, Text) or item.kind == "break" for item in inside):
+    if (mark := mark_of(frame.items, atoms)) is not None:
+        return mark
+    if any(isinstance(item, Text) for item in inside):
         opening, closing = Atom(None, frame.start, frame.inner), Atom(None, frame.inner_end, frame.end)
         return Span((opening,), (closing,), frame.items, in_order)
     if all(isinstance(item, Mark) and item.kind == "hidden" for item in inside):

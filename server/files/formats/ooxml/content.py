@@ -53,14 +53,15 @@ class Text:
         return (self.atom,)
 
 
-Kind = Literal["content", "point", "hidden", "break"]
+Kind = Literal["content", "point", "hidden", "break", "character"]
 
 
 @dataclass(eq=False)
 class Mark:
     """What is no text. "content" stands in a sentence as a word does: a picture, a number that is computed; a "point"
     is a place between words: a footnote, the start of a bookmark; "hidden" is a place that nobody sees; a "break" ends
-    a sentence: `character` is a line feed or a tab. What is `in_order` stays in its order."""
+    a sentence: `character` is a line feed or a tab. A "character" is one of the text (a hyphen) that is written as an
+    element: it stands where the translation has that character. What is `in_order` stays in its order."""
 
     kind: Kind
     atoms: tuple[Atom, ...]
@@ -93,6 +94,21 @@ class Span:
 
 
 Item = Text | Mark | Span
+
+
+def mark_of(items: Sequence[Item], atoms: tuple[Atom, ...]) -> Mark | None:
+    """What an element of these `atoms` is that holds no text: the breaks in it, or its only character; None if it is
+    neither."""
+    if any(isinstance(item, Text) and item.text.strip() for item in leaves(items)):
+        return None
+    inside = [item for item in leaves(items) if isinstance(item, Mark)]
+    if len(inside) == 1 and inside[0].kind == "character":
+        return Mark("character", atoms, character=inside[0].character)
+    breaks = [mark for mark in inside if mark.kind == "break"]
+    if not breaks:
+        return None
+    is_plain = len(inside) == 1 and breaks[0].is_plain_line_break
+    return Mark("break", atoms, True, breaks[-1].character, is_plain)
 
 
 def leaves(items: Sequence[Item]) -> Iterator[Text | Mark]:

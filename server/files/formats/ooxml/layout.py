@@ -27,6 +27,8 @@ def laid_out(items: Sequence[Item], places: Places, texts: Sequence[int], low: i
     for number, item in enumerate(items):
         if not isinstance(item, Mark | Span):
             continue
+        if isinstance(item, Mark) and item.kind == "character" and id(item) not in places:
+            continue  # the translation lacks it, as it may lack a letter
         start, end = places.get(id(item), (before, before))
         end = start if isinstance(item, Mark) else end
         start, end = min(max(start, low), high), min(max(end, low), high)

@@ -55,6 +55,7 @@ class Paragraph:
         self._plain = next(iter(self._runs.values()))
         self._elements = Elements()
         self._breaks: list[Mark] = []
+        self._characters: list[Mark] = []
         self._hidden: list[tuple[int, Mark]] = []
         """Marks that the text has no placeholders for, with the number of characters before each."""
         self._length = 0
@@ -66,7 +67,7 @@ class Paragraph:
 
     def written(self, translation: str) -> Iterator[Piece]:
         """The paragraph's bytes for a translation, whatever placeholders that has."""
-        tokens = Tokens(translation, self._elements, self._breaks, keeps_lines=self._keeps_lines)
+        tokens = Tokens(translation, self._elements, self._breaks, self._characters, self._keeps_lines)
         tokens.add_hidden(self._hidden, self._length)
         writer = Writer(self._data, tokens, self._plain, self._language)
         yield bytes(self._data[self.start : self._tag_end])
@@ -115,6 +116,9 @@ class Paragraph:
                 self._elements.add_standalone(mark)
             elif mark.kind == "break" and id(mark) not in soft:
                 self._breaks.append(mark)
+                self._elements.add_text(mark.character)
+            elif mark.kind == "character":
+                self._characters.append(mark)
                 self._elements.add_text(mark.character)
             else:
                 self._elements.add_text(soft.get(id(mark), ""))

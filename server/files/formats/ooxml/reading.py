@@ -4,15 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from server.files.formats.copies import Copies
-from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves
+from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves, mark_of
 from server.files.formats.ooxml.fields import is_computed, with_fields
 from server.files.formats.ooxml.nodes import DRAWING, SHEET, WORD, Node, look
 
 BYTES_PER_COPY = 64
 """Bytes of formatting that count as one more element."""
 _NAME = re.compile(rb"<([^\s/>]+)")
+_CODE = re.compile("[0-9A-Fa-f]{1,4}")
+_OF_SYMBOLS = re.compile("symbol|dings", re.IGNORECASE)
+"""Fonts whose signs are other ones than their codes say."""
 _SPACES = str.maketrans("\n\t\r", "   ")
-_BREAKS = {"br": "\n", "cr": "\n", "tab": "\t"}
+_BREAKS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t"}
+_NON_BREAKING_HYPHEN = "\u2011"
 _SPANS = frozenset({
     "hyperlink", "ins", "moveTo", "smartTag", "customXml", "sdt", "sdtContent", "fldSimple", "dir", "bdo", "ruby",
     "rubyBase",
@@ -74,10 +78,12 @@ class ItemReader:
         items = self.items(children)
         in_order = any(isinstance(item, Mark) and item.in_order for item in leaves(items))
         has_text = any(isinstance(item, Text) for item in leaves(items))
-        if not has_text or (node.name == "fldSimple" and is_computed(node.attribute("instr"), items)):
-            mark = _mark(node, _whole(node))
-            mark.in_order = in_order
+        if (mark := mark_of(items, (_whole(node),))) is not None:
             return mark
+        if not has_text or (node.name == "fldSimple" and is_computed(node.attribute("instr"), items)):
+            content = _mark(node, _whole(node))
+            content.in_order = in_order
+            return content
         last = children[-1].end if children else opening_end
         return Span((Atom(None, node.start, opening_end),), (Atom(None, last, node.end),), items, in_order)
 
@@ -99,8 +105,10 @@ class ItemReader:
             if child.name == "t" and child.texts is not None:
                 yield Text(run, child.text if node.kind == SHEET else child.text.translate(_SPACES), atom)
             elif child.name in _BREAKS and child.kind == WORD:
-                is_plain = child.name != "tab" and not child.attributes
+                is_plain = _BREAKS[child.name] == "\n" and not child.attributes
                 yield Mark("break", (atom,), True, _BREAKS[child.name], is_plain)
+            elif character := _character(child):
+                yield Mark("character", (atom,), character=character)
             else:
                 yield _mark(child, atom)
 
@@ -108,6 +116,19 @@ class ItemReader:
         name = _NAME.match(self._data, node.start)
         assert name is not None, "it is an element"
         return bytes(name[1])
+
+
+def _character(node: Node) -> str:
+    """The character of the text that an element stands for; "" for none."""
+    if node.kind != WORD or node.name not in ("noBreakHyphen", "sym"):
+        return ""
+    if node.name == "noBreakHyphen":
+        return _NON_BREAKING_HYPHEN
+    code = node.attribute("char")
+    if not _CODE.fullmatch(code) or _OF_SYMBOLS.search(node.attribute("font")):
+        return ""
+    character = chr(int(code, 16))
+    return character if character.isalpha() else ""
 
 
 def _mark(node: Node, atom: Atom) -> Mark:

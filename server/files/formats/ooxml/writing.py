@@ -19,6 +19,8 @@ _BREAKS = re.compile("([\t\n\x0b\x0c\r])")
 _LANGUAGE = re.compile(
     rb"""(<(?:[\w.-]+:)?lang\s(?:[^>]*?\s)?(?:[\w.-]+:)?val\s*=\s*|^<[^>]*?\slang\s*=\s*)(?:"[^"]*"|'[^']*')"""
 )
+_HYPHEN, _HYPHENS = "-", ("\u2010", "\u2011")
+_HYPHEN_IN_WORD = r"(?<=\w)-(?=\w)"
 _LINKS = ("hlinkClick", "hlinkMouseOver")
 
 _Token = str | Mark | Span | Format
@@ -27,10 +29,19 @@ _Token = str | Mark | Span | Format
 class Tokens:
     """A translation as a list of texts, of marks, and of the two ends of spans and formats."""
 
-    def __init__(self, translation: str, elements: Elements, breaks: Sequence[Mark], keeps_lines: bool = False) -> None:
-        """`breaks` are what its line feeds and tabs stand for, in their order; `keeps_lines`: others are text."""
+    def __init__(
+        self,
+        translation: str,
+        elements: Elements,
+        breaks: Sequence[Mark],
+        characters: Sequence[Mark] = (),
+        keeps_lines: bool = False,
+    ) -> None:
+        """`breaks` are what its line feeds and tabs stand for, in their order; `keeps_lines`: others are text.
+        `characters` are what is written in place of those that it has, in their order."""
         self._tokens: list[_Token] = []
         waiting = list(reversed(breaks))
+        replaced = _Characters(translation, characters)
         for part in split_at_placeholders(translation):
             element = elements.get(part)
             if element is not None:
@@ -40,8 +51,10 @@ class Tokens:
                 is_break = bool(_BREAKS.fullmatch(text))
                 if is_break and waiting and (not keeps_lines or waiting[-1].character == text):
                     self._tokens.append(waiting.pop())
+                elif is_break and not keeps_lines:
+                    self._tokens.append(" ")
                 else:
-                    self._tokens.append(" " if is_break and not keeps_lines else text)
+                    self._tokens += replaced.tokens_of(text)
 
     def add_hidden(self, hidden: Sequence[tuple[int, Mark]], length: int) -> None:
         """Add marks at the ends of words: as far from the beginning as they are in the text of `length` characters."""
@@ -96,6 +109,30 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self._tokens)
+
+
+class _Characters:
+    """Characters of a translation that are written as elements."""
+
+    def __init__(self, translation: str, marks: Sequence[Mark]) -> None:
+        self._waiting: dict[str, list[Mark]] = {}
+        for mark in reversed(marks):
+            character = mark.character
+            if character in _HYPHENS and character not in translation:
+                character = _HYPHEN  # models write any hyphen
+            self._waiting.setdefault(character, []).append(mark)
+        signs = "".join(character for character in self._waiting if character != _HYPHEN)
+        in_words = [_HYPHEN_IN_WORD] if _HYPHEN in self._waiting else []
+        patterns = [*in_words, *([f"[{re.escape(signs)}]"] if signs else [])]
+        self._pattern = re.compile(f"({'|'.join(patterns)})") if patterns else None
+
+    def tokens_of(self, text: str) -> Iterator[str | Mark]:
+        if self._pattern is None:
+            yield text
+            return
+        for part in self._pattern.split(text):
+            waiting = self._waiting.get(part)
+            yield waiting.pop() if waiting else part
 
 
 class Writer:
