@@ -74,7 +74,7 @@ class Part:
     data: bytearray
     encoding: str
     edits: list[tuple[Edit, int]] = field(default_factory=list)
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[Edit] = field(default_factory=list)
 
     def written(self, texts: Sequence[str], translations: Sequence[str]) -> bytes | None:
         """The part with the file's `translations`; None where it stays as it is."""

@@ -7,6 +7,8 @@ import zipfile
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 
 from server.files.formats.base import DamagedFile, FileTooLarge
@@ -135,3 +137,99 @@ def test_the_description_and_pages_that_are_pictures() -> None:
     assert after["OEBPS/s.svg"].decode() == picture.replace("The cover", "THE COVER")
     assert after["OEBPS/o.svg"].decode() == picture
     assert b"<dc:description>ABOUT A COVER</dc:description>" in after["OEBPS/content.opf"]
+
+
+def with_package(change: Callable[[str], str], *more: tuple[str, str | bytes]) -> bytes:
+    """A book whose package is changed."""
+    parts = parts_of(epub_of(PAGE, CONTENTS, *more))
+    parts["OEBPS/content.opf"] = change(parts["OEBPS/content.opf"].decode()).encode()
+    return packed(list(parts.items()))
+
+
+@given(
+    st.sampled_from(["a%20b.xhtml", "a b.xhtml", "./a%20b.xhtml", "../OEBPS/a%20b.xhtml", "/OEBPS/a%20b.xhtml"]),
+    st.sampled_from(["OEBPS/content.opf", "/OEBPS/content.opf", "OEBPS/c%6Fntent.opf", "./OEBPS/content.opf"]),
+    st.sampled_from(["application/xhtml+xml", "text/html"]),
+)
+def test_parts_are_found_however_they_are_named(page: str, package: str, media_type: str) -> None:
+    def changed(text: str) -> str:
+        return text.replace("a%20b.xhtml", page).replace("application/xhtml+xml", media_type)
+
+    parts = parts_of(with_package(changed, ("b.pdf", "%PDF-")))
+    container = parts["META-INF/container.xml"].decode().replace("OEBPS/content.opf", package)
+    other = '<rootfile full-path="b.pdf" media-type="application/pdf"/></rootfiles>'
+    parts["META-INF/container.xml"] = container.replace("</rootfiles>", other).encode()
+    after = parts_of(translated(packed(list(parts.items())), str.upper))
+    assert "IN THE RAIN" in after["OEBPS/a b.xhtml"].decode()
+    assert b"<dc:title>A TITLE" in after["OEBPS/content.opf"]
+
+
+@pytest.mark.parametrize("change", [('href="a%20b.xhtml"', 'href="c.xhtml"'), ("application/xhtml+xml", "a/b")])
+def test_pages_that_are_not_read_are_said(change: tuple[str, str]) -> None:
+    data = with_package(lambda text: text.replace(*change))
+    assert open_file(data, "a.epub", "de", 10_000).notes == [
+        "1 pages in the order of reading were not translated: no XHTML, or missing"
+    ]
+
+
+@pytest.mark.parametrize("declared", ["en", "en-GB", "fr"])
+@pytest.mark.parametrize("root", ["", ' xml:lang="en-US"'])
+def test_languages_of_the_package_become_the_target_and_others_stay(declared: str, root: str) -> None:
+    """The first language is the book's, whatever it is; what is in another one stays."""
+    others = (
+        '<dc:title xml:lang="ja">Minato title</dc:title><dc:language>ja</dc:language><dc:creator>A name</dc:creator>'
+    )
+    guide = '<guide><reference type="cover" title="The cover" href="a%20b.xhtml"/></guide></package>'
+    data = with_package(
+        lambda text: (
+            text.replace("<package>", f"<package{root}>")
+            .replace("<dc:language>en</dc:language>", f"<dc:language>{declared}</dc:language>{others}")
+            .replace("</package>", guide)
+        )
+    )
+    after = parts_of(translated(data, str.upper))["OEBPS/content.opf"].decode()
+    assert "<dc:title>A TITLE</dc:title><dc:language>de</dc:language>" + others in after
+    assert root.replace("en-US", "de") in after
+    assert 'title="THE COVER"' in after
+    own = with_package(
+        lambda text: text.replace("<dc:title>", f'<dc:title xml:lang="{declared}">').replace(">en<", f">{declared}<")
+    )
+    assert b'<dc:title xml:lang="de">A TITLE<' in parts_of(translated(own, str.upper))["OEBPS/content.opf"]
+
+
+def test_authors_in_the_table_of_contents_stay_and_its_references_are_characters() -> None:
+    doctype = '<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "ncx-2005-1.dtd">'
+    parts = parts_of(
+        epub_of(PAGE, "<docAuthor><text>Ada Boat</text></docAuthor><t><text>A&nbsp;caf&eacute; here</text></t>")
+    )
+    parts["OEBPS/toc.ncx"] = doctype.encode() + parts["OEBPS/toc.ncx"]
+    after = parts_of(translated(packed(list(parts.items())), str.upper))["OEBPS/toc.ncx"].decode()
+    assert "<docAuthor><text>Ada Boat</text></docAuthor><t><text>A CAF\u00c9 HERE</text></t>" in after
+
+
+def test_a_description_in_html_is_read_as_a_page() -> None:
+    escaped = (
+        "&lt;p class=&quot;a b&quot;&gt;About &lt;b&gt;boats&lt;/b&gt;.&lt;/p&gt;&lt;p&gt;And &amp;amp; men.&lt;/p&gt;"
+    )
+    data = with_package(
+        lambda text: text.replace("</metadata>", f"<dc:description>{escaped}</dc:description></metadata>")
+    )
+    opened = open_file(data, "a.epub", "de", 10_000)
+    assert "And & men." in opened.texts
+    assert opened.write(opened.texts) == data
+    package = parts_of(translated(data, str.upper))["OEBPS/content.opf"]
+    description = etree.fromstring(package).findtext(".//{http://purl.org/dc/elements/1.1/}description")
+    assert description == '<p class="a b">ABOUT <b>BOATS</b>.</p><p>AND &amp; MEN.</p>'
+    only = opened.write([text.upper() if text == "A title" else text for text in opened.texts])
+    assert f"<dc:description>{escaped}</dc:description>" in parts_of(only)["OEBPS/content.opf"].decode()
+
+
+def test_pictures_have_the_language_of_the_book() -> None:
+    picture = '<svg xmlns="http://www.w3.org/2000/svg" xml:lang="en"><text>The cover</text></svg>'
+    item = '<item id="s" href="s.svg" media-type="image/svg+xml"/></manifest>'
+    data = with_package(
+        lambda text: text.replace("</manifest>", item).replace("<spine>", '<spine><itemref idref="s"/>'),
+        ("OEBPS/s.svg", picture),
+    )
+    after = parts_of(translated(data, str.upper))["OEBPS/s.svg"].decode()
+    assert after == picture.replace("The cover", "THE COVER").replace('"en"', '"de"')
