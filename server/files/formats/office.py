@@ -6,7 +6,7 @@ is round it and every other part stay byte for byte.
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
@@ -17,28 +17,36 @@ from server.files.formats.xml_part import Part, Shared, TextsOfFile, unpacked, w
 
 _DOCX = Kind(
     re.compile(
-        r"word/(?:document|header[0-9]{0,9}|footer[0-9]{0,9}|footnotes|endnotes|comments" + SHARED_PARTS + r")\.xml"
+        r"word/(?:document|header[0-9]{0,9}|footer[0-9]{0,9}|footnotes|endnotes|comments|numbering"
+        r"|glossary/document" + SHARED_PARTS + r")\.xml"
     ),
     re.compile(
         r".*(?:word(?:processingml)?\.(?:(?:document|template)(?:\.main|\.macroEnabled\.main"
-        r"|\.macroEnabledTemplate\.main)|header|footer|footnotes|endnotes|comments)" + SHARED_TYPES + r")\+xml"
+        r"|\.macroEnabledTemplate\.main|\.glossary)|header|footer|footnotes|endnotes|comments|numbering)"
+        + SHARED_TYPES
+        + r")\+xml"
     ),
     "word/document.xml",
     "Word",
 )
 _PPTX = Kind(
     re.compile(
-        r"ppt/(?:(?:slides/slide|notesSlides/notesSlide|slideMasters/slideMaster|slideLayouts/slideLayout)[0-9]{1,9}"
-        + SHARED_PARTS
-        + r")\.xml"
+        r"ppt/(?:(?:slides/slide|notesSlides/notesSlide|slideMasters/slideMaster|slideLayouts/slideLayout"
+        r"|notesMasters/notesMaster|handoutMasters/handoutMaster)[0-9]{1,9}" + SHARED_PARTS + r")\.xml"
     ),
-    re.compile(r".*(?:presentationml\.(?:slide|notesSlide|slideMaster|slideLayout)" + SHARED_TYPES + r")\+xml"),
+    re.compile(
+        r".*(?:presentationml\.(?:slide|notesSlide|slideMaster|slideLayout|notesMaster|handoutMaster)"
+        + SHARED_TYPES
+        + r")\+xml"
+    ),
     "ppt/presentation.xml",
     "PowerPoint",
 )
 _DIAGRAM = re.compile(r".*/diagrams/[^/]*")
-_MASTER = re.compile(r".*/slide(?:Masters|Layouts)/[^/]*")
+_MASTER = re.compile(r".*/(?:slide(?:Masters|Layouts)|notesMasters)/[^/]*")
 _STYLES = re.compile(r"word/styles(?:WithEffects)?\.xml")
+_INSIDE = re.compile(rb"<(?:[\w.-]{1,20}:)?(altChunk|subDoc|OLEObject|oleObj)\b")
+_INSERTED = frozenset({b"altChunk", b"subDoc"})
 _SLIDE_COMMENTS = re.compile(r"ppt/comments/[^/]*\.xml")
 
 
@@ -55,7 +63,7 @@ def _open(data: bytes, language: str, budget: Budget, kind: Kind) -> OpenedFile:
     file = TextsOfFile(budget, language)
     parts: dict[str, Part] = {}
     of_diagrams: Shared = {}
-    for name in sorted(names_of(archive, kind, file.xml), key=reading_order):
+    for name in sorted(names_of(archive, kind, file.xml) | ({kind.main} & archive.names), key=reading_order):
         shared = of_diagrams if _DIAGRAM.fullmatch(name) else None
         is_master = _MASTER.fullmatch(name) is not None
         parts[name] = read_part(archive.chunks(name), name, file, shared, is_master)
@@ -68,5 +76,15 @@ def _open(data: bytes, language: str, budget: Budget, kind: Kind) -> OpenedFile:
     def write(translations: Sequence[str]) -> bytes:
         return archive.with_contents(written_parts(parts, file.texts, translations))
 
-    notes = ["comments were not translated"] if any(map(_SLIDE_COMMENTS.fullmatch, archive.names)) else []
-    return OpenedFile(file.texts, write, notes)
+    return OpenedFile(file.texts, write, list(_notes(archive, parts)))
+
+
+def _notes(archive: Archive, parts: Mapping[str, Part]) -> Iterator[str]:
+    """What was not translated, for the client."""
+    if any(map(_SLIDE_COMMENTS.fullmatch, archive.names)):
+        yield "comments were not translated"
+    inside = {match[1] for part in parts.values() for match in _INSIDE.finditer(part.data)}
+    if inside & _INSERTED:
+        yield "files that are inserted into the text were not translated"
+    if inside - _INSERTED:
+        yield "embedded objects were not translated"

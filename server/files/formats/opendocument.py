@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.comparisons import WORDS_IN_FORMULAS
 from server.files.formats.odf.reader import PartReader
 from server.files.formats.sheet_names import note_on
 from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
@@ -47,6 +48,11 @@ def _notes(archive: Archive, readers: Sequence[PartReader]) -> Iterator[str]:
     """What was not translated, for the client."""
     if num_kept := sum(reader.num_kept for reader in readers):
         yield f"{num_kept} cells were kept: formulas, filters or conditions compare with their words"
+    if any(reader.has_words_in_formulas for reader in readers):
+        yield WORDS_IN_FORMULAS
+    if num_fields := sum(reader.num_fields for reader in readers):
+        fields = "the words of 1 field were" if num_fields == 1 else f"the words of {num_fields} fields were"
+        yield f"{fields} not translated: programs compute them, or readers fill them in"
     yield from note_on(name for reader in readers for name in reader.sheet_names)
     if any(reader.has_comments for reader in readers):
         yield "comments were not translated"

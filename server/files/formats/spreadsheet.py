@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, OpenedFile
-from server.files.formats.comparisons import SEPARATOR, as_compared, compared_words
+from server.files.formats.comparisons import SEPARATOR, WORDS_IN_FORMULAS, as_compared, compared_words, have_words
 from server.files.formats.expat_parser import tag_end
 from server.files.formats.ooxml.package import SHARED_PARTS, SHARED_TYPES, Kind, names_of
 from server.files.formats.ooxml.part import read_part, read_unpacked
@@ -31,8 +31,10 @@ _SHEET = re.compile(r".*/worksheets/[^/]*")
 _TABLE = re.compile(r".*/tables/[^/]*")
 _PIVOT = re.compile(r"xl/pivotCache/pivotCacheDefinition[0-9]{1,9}\.xml")
 _COMMENTS = re.compile(r"xl/(?:comments|threadedComments)[^/]*(?:/[^/]*)?\.xml")
+_EMBEDDED = "xl/embeddings/"
 _HAS_TEXTS = re.compile(rb"<(?:[\w.-]+:)?is\b|\s(?:prompt|promptTitle|error|errorTitle|tooltip)\s*=")
 _FORMULA = re.compile(rb"<(?:[\w.-]+:)?(?:f|formula|formula[12]|definedName)(?:\s[^<>]*)?>([^<]*)<")
+_CELL_FORMULA = re.compile(rb"<(?:[\w.-]+:)?f(?:\s[^<>]*)?>([^<]*)<")
 _COMPARES = re.compile(rb"[\"&\[]")
 """What formulas have that name words or columns."""
 _FILTER = re.compile(rb"""<(?:[\w.-]+:)?(?:filter|customFilter)\s[^<>]{0,500}?\bval\s*=\s*(?:"([^"<]*)"|'([^'<]*)')""")
@@ -71,6 +73,7 @@ class _Workbook:
     compared: set[str] = field(default_factory=set)
     shared: Shared = field(default_factory=dict)
     has_computed_words: bool = False
+    has_words_in_formulas: bool = False
     has_structured_references: bool = False
     names: list[str] = field(default_factory=list)
     """Of the sheets."""
@@ -96,6 +99,7 @@ class _Workbook:
         part = unpacked(self.archive.chunks(name), name, self.file.xml)
         self._look_at_formulas(part.data)
         self.has_computed_words |= bool(_WORDS_OF_FORMULA.search(part.data))
+        self.has_words_in_formulas |= have_words(_values(_CELL_FORMULA, part.data))
         if _HAS_TEXTS.search(part.data):
             self.parts[name] = read_unpacked(part, name, self.file, self.shared)
         for header in header_texts(part.data):
@@ -161,9 +165,13 @@ class _Workbook:
                 f"{num_kept} different texts of cells were kept: formulas, filters, lists, tables or pivot tables"
                 " compare with them"
             )
+        if self.has_words_in_formulas:
+            notes.append(WORDS_IN_FORMULAS)
         notes += note_on(self.names)
         if any(map(_COMMENTS.fullmatch, self.archive.names)):
             notes.append("comments were not translated")
+        if any(name.startswith(_EMBEDDED) for name in self.archive.names):
+            notes.append("embedded objects were not translated")
         if any(map(_PIVOT.fullmatch, self.archive.names)):
             notes.append("pivot tables show their old words until they are refreshed")
         return notes

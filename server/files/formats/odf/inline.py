@@ -18,8 +18,8 @@ class Frame:
     `inner` to `inner_end`."""
 
     __slots__ = (
-        "around", "cell", "end", "inner", "inner_end", "is_after_space", "is_floating", "items", "name", "num_spaces",
-        "role", "start", "texts",
+        "around", "cell", "end", "inner", "inner_end", "is_after_space", "is_field", "is_floating", "items", "name",
+        "num_spaces", "role", "start", "texts",
     )  # fmt: skip
 
     def __init__(self, role: Role, start: int = 0, inner: int = 0, name: str = "") -> None:
@@ -28,6 +28,8 @@ class Frame:
         self.items: list[Item] = []
         self.texts: list[str] = []
         self.is_floating = False
+        self.is_field = False
+        """Whether it is a field that may have words."""
         self.cell = ""
         """ "words" or "computed" for a cell of a table."""
         self.num_spaces = 0

@@ -1,10 +1,11 @@
 """Reads a part of an OpenDocument file: paragraphs and labels, with the places of their bytes."""
 
+import html
 import re
 from collections.abc import Mapping
 
 from server.files.formats.base import DamagedFile
-from server.files.formats.comparisons import as_compared, compared_words
+from server.files.formats.comparisons import as_compared, compared_words, have_words
 from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
 from server.files.formats.odf import names
 from server.files.formats.odf.inline import Frame, Role
@@ -23,6 +24,9 @@ _CELLS = ("table:table-cell", "table:covered-table-cell")
 _OUTSIDE, _COMPUTED, _WORDS, _BOOK = Frame("outside"), Frame("outside"), Frame("outside"), Frame("outside")
 """Elements outside of paragraphs: any, a cell whose text is computed, a cell of words, and what holds sheets."""
 _COMPUTED.cell, _WORDS.cell = "computed", "words"
+_WHOLE = re.compile(b"[^<]++")
+_AROUND_NUMBERS = re.compile(b"(?:[^%<]|%(?![0-9]{1,2}%))++")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _SPACES = re.compile(r"[ \t\r\n]+")
 
 
@@ -40,6 +44,9 @@ class PartReader:
         self._in_cells: set[int] = set()
         """Places of paragraphs in cells."""
         self.has_comments = False
+        self.has_words_in_formulas = False
+        self.num_fields = 0
+        """Fields with words."""
         self.sheet_names: list[str] = []
         self.num_kept = 0
         """Cells that stay."""
@@ -71,6 +78,10 @@ class PartReader:
         is_inline = parent.role in _INLINE
         if name in names.COMPARISONS:
             self._compare(name, attributes)
+        if name in names.SEEN and attributes:
+            self._add_attributes(names.SEEN[name], _WHOLE)
+        elif name in names.NUMBERED and attributes:
+            self._add_attributes(names.AROUND_NUMBERS, _AROUND_NUMBERS)
         if self._num_skipped or name in names.SKIPPED:
             self._num_skipped += 1
             self.has_comments |= name == "office:annotation"
@@ -81,7 +92,9 @@ class PartReader:
         elif name in names.PARAGRAPHS:
             self._start_paragraph(name, attributes)
         elif is_inline:
-            self._open("span" if name in names.SPANS else "mark", name, attributes)
+            self._open("span" if name in names.SPANS else "mark", name, attributes).is_field = (
+                name in names.WORDS_OF_FIELDS
+            )
         elif parent.role == "ruby" and name == "text:ruby-base":
             parent.inner = tag_end(self._part.data, self._parser.CurrentByteIndex)
             self._open("base", name, attributes)
@@ -135,6 +148,16 @@ class PartReader:
             self._add_value(value)
         return _WORDS
 
+    def _add_attributes(self, seen: tuple[str, ...], pieces: re.Pattern[bytes]) -> None:
+        """Add those attributes of the element that begins here which a reader sees, each in `pieces`."""
+        data, start = self._part.data, self._parser.CurrentByteIndex
+        for attribute, place in attribute_places(data, start, tag_end(data, start)):
+            if attribute in seen:
+                for match in pieces.finditer(data, *place):
+                    raw = html.unescape(match[0].decode())
+                    if has_letters(raw) and (pieces is _WHOLE or _WORD.search(raw)):
+                        self._add(Label(*match.span(), raw), self._labels, len(self._edits))
+
     def _add_value(self, value: str) -> None:
         """Add the value of a cell, which its attribute has, too."""
         start = self._parser.CurrentByteIndex
@@ -147,6 +170,7 @@ class PartReader:
         for key, value in attributes.items():
             if names.named(key) in names.COMPARISONS[name]:
                 self.compared.update(compared_words(value))
+                self.has_words_in_formulas |= name == "table:table-cell" and have_words([value])
                 if names.named(key) == "table:value":
                     self.compared.add(as_compared(value))
 
@@ -156,6 +180,9 @@ class PartReader:
             frame.add_text(_SPACES.sub(" ", text))
         elif frame.role == "label":
             frame.texts.append(text)
+        elif frame.is_field and has_letters(text):
+            frame.is_field = False  # it is counted once
+            self.num_fields += 1
 
     def _end(self, expanded: str) -> None:
         frame = self._stack.pop()
@@ -170,8 +197,11 @@ class PartReader:
         elif frame.role == "base":
             self._stack[-1].inner_end = frame.inner_end
             self._stack[-1].items = frame.items
-        if self._stack[-1].role in _INLINE:
-            self._stack[-1].add(frame)
+        around = self._stack[-1]
+        if frame.name in names.SETTINGS and around.role == "span" and not around.items:
+            around.inner = frame.end
+        elif around.role in _INLINE:
+            around.add(frame)
 
     def _end_bytes(self, frame: Frame) -> None:
         data = self._part.data

@@ -21,12 +21,26 @@ LABELLED: Mapping[str, tuple[str, ...]] = {
     "listItem": ("displayText",),
     "tblCaption": ("val",),
     "tblDescription": ("val",),
+    "lvlText": ("val",),
+    "listEntry": ("val",),
+    "helpText": ("val",),
+    "statusText": ("val",),
+    "section": ("name",),
+    "custShow": ("name",),
+    **dict.fromkeys(("shape", "rect", "roundrect", "oval"), ("alt", "title")),
 }
 """Elements with attributes that a reader sees or hears."""
-_SEEN_WORDS = ("textpath", "tableColumn", "dataValidation")
+_SEEN_WORDS = ("textpath", "tableColumn", "dataValidation", "listEntry", "section", "custShow")
 """Those whose attributes are seen even if they are one word."""
-_LONGEST: Mapping[str, int] = {"errorTitle": 32, "promptTitle": 32, "error": 255, "prompt": 255, "tooltip": 255}
-"""Characters of an attribute, at most: programs refuse files with more."""
+_LONGEST: Mapping[str, int] = {
+    "errorTitle": 32, "promptTitle": 32, "error": 255, "prompt": 255, "tooltip": 255, "helpText": 255,
+    "statusText": 138,
+}  # fmt: skip
+"""Characters of an attribute, or of the attribute of an element, at most: programs refuse files with more."""
+_NUMBERING = "lvlText"
+"""What stands before the paragraphs of a list: "Article %1"."""
+_NUMBER = re.compile("%[1-9]")
+_LONG_WORD = re.compile(r"[^\W\d_]{3,}")
 _ATTRIBUTE = re.compile(rb"""\s([^\s=<>"']++)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
 _WORD = re.compile(r"\W*[^\W\d_]++(?:[-'\u2019][^\W\d_]++)*\W*")
 _NAME_OF_FILE = re.compile(r"\S*\.\w{2,5}|\S*[/\\]\S*")
@@ -47,6 +61,8 @@ class Label:
     raw: str
     max_length: int = 0
     """Characters that it may have; a longer translation is not written. 0: any number."""
+    has_numbers: bool = False
+    """Whether it has numbers ("%1") that its translation must have, too."""
 
     @cached_property
     def text(self) -> str:
@@ -54,7 +70,8 @@ class Label:
 
     def written(self, translation: str) -> Iterator[bytes | tuple[int, int]]:
         text = valid_text(PLACEHOLDER.sub("", translation))
-        yield (text if not 0 < self.max_length < len(text) else self.raw).translate(_ESCAPES).encode()
+        is_valid = not (0 < self.max_length < len(text) or (self.has_numbers and _numbers(text) != _numbers(self.raw)))
+        yield (text if is_valid else self.raw).translate(_ESCAPES).encode()
 
 
 def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: int, end: int) -> Iterator[Label]:
@@ -64,8 +81,15 @@ def labels_of(name: str, attributes: Mapping[str, str], data: bytearray, start: 
     for full_name, place in attribute_places(data, start, end):
         attribute = full_name.rpartition(":")[2]
         text = values.get(attribute, "") if attribute in LABELLED[name] else ""
-        if has_letters(text) and (is_prose(text) or name in _SEEN_WORDS):
-            yield Label(*place, text, _LONGEST.get(attribute, 0))
+        if name == _NUMBERING:
+            if _LONG_WORD.search(text) and _NUMBER.search(text):  # others are signs, also those that fonts have for "o"
+                yield Label(*place, text, has_numbers=True)
+        elif has_letters(text) and (is_prose(text) or name in _SEEN_WORDS):
+            yield Label(*place, text, _LONGEST.get(name, _LONGEST.get(attribute, 0)))
+
+
+def _numbers(text: str) -> list[str]:
+    return sorted(_NUMBER.findall(text))
 
 
 def attribute_places(data: bytearray, start: int, end: int) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -7,6 +7,7 @@ WORD: Final = "w"
 DRAWING: Final = "a"
 CHART: Final = "c"
 SHEET: Final = "x"
+MATH: Final = "m"
 _KINDS: Mapping[str, str] = {
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main": WORD,
     "http://purl.oclc.org/ooxml/wordprocessingml/main": WORD,
@@ -14,6 +15,8 @@ _KINDS: Mapping[str, str] = {
     "http://purl.oclc.org/ooxml/drawingml/main": DRAWING,
     "http://schemas.openxmlformats.org/drawingml/2006/chart": CHART,
     "http://purl.oclc.org/ooxml/drawingml/chart": CHART,
+    "http://schemas.openxmlformats.org/officeDocument/2006/math": MATH,
+    "http://purl.oclc.org/ooxml/officeDocument/math": MATH,
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main": SHEET,
     "http://purl.oclc.org/ooxml/spreadsheetml/main": SHEET,
 }

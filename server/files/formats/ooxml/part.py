@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from server.files.formats.base import DamagedFile
 from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
-from server.files.formats.ooxml.labels import LABELLED, Label, labels_of
-from server.files.formats.ooxml.nodes import CHART, DRAWING, SHEET, WORD, Node, named
+from server.files.formats.ooxml.labels import LABELLED, Label, is_prose, labels_of
+from server.files.formats.ooxml.nodes import CHART, DRAWING, MATH, SHEET, WORD, Node, named
 from server.files.formats.ooxml.paragraph import read_paragraph
 from server.files.formats.xml_part import Edit, Part, Shared, TextNumber, TextsOfFile, unpacked
 from server.text.base.words import has_letters
@@ -26,6 +26,7 @@ _REMOVED = ("del", "moveFrom")
 """What holds text that a reader does not see."""
 _ALTERNATIVES, _FALLBACK = "AlternateContent", "Fallback"
 _CACHES = ("strCache", "strLit")
+_OFF = frozenset({"0", "off", "false"})
 _SHAPES = ("sp", "pic", "graphicFrame")
 _PLACE = "ph"
 """In a shape of a master or layout: what it says is shown nowhere, slides have their own text at its place."""
@@ -65,6 +66,8 @@ class _Reader:
         """Every open paragraph, and its place among the edits."""
         self._alternatives: list[Shared] = []
         """For every open choice of alternatives, the texts of the outermost one."""
+        self._is_in_words = False
+        """Whether the open run of an equation is text."""
         self._num_removed = self._num_fallbacks = self._num_caches = self._num_properties = 0
 
     def read(self) -> None:
@@ -102,11 +105,15 @@ class _Reader:
         elif parent is not None and is_own and parent.children is not None:
             kind = expanded.rpartition(" ")[0] if parent.is_property else kind
             self._stack.append((self._child(kind, name, attributes, parent), True))
-        elif kind == CHART and name == "v" and self._num_caches:
+        elif (kind == CHART and name == "v" and self._num_caches) or (
+            kind == MATH and name == "t" and self._is_in_words and not self._num_removed
+        ):
             node = self._node(kind, name, attributes)
             node.texts = []
             self._stack.append((node, True))
         else:
+            if kind == MATH and name in ("r", "nor"):
+                self._is_in_words = name == "nor" and not _OFF.intersection(attributes.values())
             if parent is not None and (name == "anchor" or "position:absolute" in attributes.get("style", "")):
                 parent.is_floating = True
             self._stack.append((parent, False))
@@ -157,9 +164,9 @@ class _Reader:
                 node.end = data.index(b">", node.inner_end) + 1
             if self._paragraphs and self._paragraphs[-1][0] is node:
                 self._end_paragraph(node)
-            elif node.kind == CHART and node.texts is not None:
+            elif node.kind in (CHART, MATH) and node.texts is not None:
                 label = Label(node.inner, node.inner_end, node.text)
-                if has_letters(label.text):
+                if has_letters(label.text) and (node.kind == CHART or is_prose(label.text)):
                     self._add(label, self._labels, len(self._edits))
         if self._is_master and name in _SHAPES:
             self._are_places.pop()

@@ -10,13 +10,14 @@ NAMESPACES = {
     "office": f"{_OASIS}office:1.0", "text": f"{_OASIS}text:1.0", "table": f"{_OASIS}table:1.0",
     "draw": f"{_OASIS}drawing:1.0", "style": f"{_OASIS}style:1.0", "fo": f"{_OASIS}xsl-fo-compatible:1.0",
     "svg": f"{_OASIS}svg-compatible:1.0", "dc": "http://purl.org/dc/elements/1.1/",
-    "presentation": f"{_OASIS}presentation:1.0",
+    "presentation": f"{_OASIS}presentation:1.0", "form": f"{_OASIS}form:1.0",
+    "loext": "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0",
 }  # fmt: skip
 _DECLARED = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
 FIELDS = ("text:page-number", "text:date", "text:author-name", "text:bookmark-ref", "text:sequence", "text:placeholder")
 POINTS = ("text:bookmark", "text:bookmark-start", "text:bookmark-end", "text:reference-mark-start", "text:change-start",
           "text:change-end", "text:change", "office:annotation-end")  # fmt: skip
-SPANS = ("text:span", "text:a", "text:meta", "ruby")
+SPANS = ("text:span", "text:a", "text:meta", "text:text-input", "loext:content-control", "ruby")
 INLINES = ("words", "words", "words", "spaces", "tab", "line break", "field", "point", "note", "box", "comment",
            "picture", "page break", "empty", "in a word")  # fmt: skip
 
@@ -120,6 +121,12 @@ class Builder:
                 return self._element("draw:frame", inside, self._anchor())
             case "note" | "box":
                 return ""
+            case "loext:content-control":
+                choice = ""
+                if self._chance.random() < 0.5:
+                    shown = f'loext:display-text="The {self._word()}" loext:value="x"'
+                    choice = self._element("loext:list-item", "", shown)
+                return self._element(kind, choice + self._inlines(depth + 1))
             case _:
                 return self._element(kind, self._inlines(depth + 1))
 
