@@ -9,16 +9,21 @@ from dataclasses import dataclass
 
 from server.files.formats.base import Budget, DamagedFile, FileTooLarge, OpenedFile
 from server.files.formats.html import BASE_TAGS
-from server.files.formats.mail.paragraphs import Flow, Paragraph, read_paragraphs
+from server.files.formats.mail.paragraphs import ENCRYPTED, SIGNED, Flow, Paragraph, armor_of, read_paragraphs
 from server.files.formats.mail.parts import Part, parts_of
 from server.files.formats.mail.transfer import decoded, encoded, newline, read_header, written_header
 from server.text.base.placeholders import PLACEHOLDER, without_placeholders
 from server.text.base.words import has_letters
 from server.text.markup.markup import read_markup
 
-_REPLY = re.compile(r"(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d{1,3}\])?+:[ \t]*+)++", re.IGNORECASE)
+_REPLY = re.compile(
+    r"(?:(?:\[[^\[\]]{1,60}\][ \t]*+)?(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d{1,3}\])?+:[ \t]*+)++", re.IGNORECASE
+)
+"""What mail programs and lists put before a subject."""
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")
 _SIGNED = ("multipart/signed",)
+_SIGNATURE = "the signature of the mail does not fit its translation"
+_TEXTS = ("text/plain", "text/html")
 _CHARSET = re.compile(rb"""(charset\s*=\s*)(?:"[^"]*"|[^\s;"]+)""", re.IGNORECASE)
 _MAX_SUBJECT = 1000
 """Characters of a subject that is translated."""
@@ -50,7 +55,8 @@ def open_eml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     for text in texts:
         budget.spend(text)
     if any(part.content_type in _SIGNED for part in parts):
-        notes.append("the signature of the mail does not fit its translation")
+        notes.append(_SIGNATURE)
+    notes += _kept(parts)
 
     def write(translations: Sequence[str]) -> bytes:
         if len(translations) != len(texts):
@@ -67,9 +73,20 @@ def open_eml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     return OpenedFile(texts, write, notes)
 
 
+def _kept(parts: Sequence[Part]) -> Iterator[str]:
+    """What was not translated, for the client."""
+    if any(
+        part.content_type.startswith("text/") and part.content_type not in _TEXTS and not part.is_attachment
+        for part in parts
+    ):
+        yield "parts of the mail that are neither plain text nor HTML (a calendar) were not translated"
+    if any(part.content_type == "message/rfc822" for part in parts):
+        yield "forwarded mails were not translated"
+
+
 def _shown(parts: Sequence[Part]) -> Iterator[Part]:
     """The parts of text that are no attachments."""
-    return (part for part in parts if part.content_type in ("text/plain", "text/html") and not part.is_attachment)
+    return (part for part in parts if part.content_type in _TEXTS and not part.is_attachment)
 
 
 def _subject(mail: Part) -> _Text | None:
@@ -97,7 +114,10 @@ def _body(part: Part, language: str, budget: Budget, notes: list[str]) -> _Text 
         notes.append("a part of the mail was kept: it is not in the charset that it declares")
         return None
     text, charset = content
-    texts, write = (_page if part.content_type == "text/html" else _plain_text)(text, part, language, budget)
+    if part.content_type == "text/html":
+        texts, write = _page(text, language, budget)
+    else:
+        texts, write = _plain_text(text, part, notes)
 
     def written(translations: Sequence[str]) -> Iterator[Splice]:
         body, changed = encoded(part, write(translations), charset)
@@ -107,17 +127,20 @@ def _body(part: Part, language: str, budget: Budget, notes: list[str]) -> _Text 
     return _Text(texts, written) if texts else None
 
 
-def _page(text: str, part: Part, language: str, budget: Budget) -> tuple[Sequence[str], Callable[[Sequence[str]], str]]:
+def _page(text: str, language: str, budget: Budget) -> tuple[Sequence[str], Callable[[Sequence[str]], str]]:
     if text.count("<") > BASE_TAGS + budget.max_characters:
         raise FileTooLarge(f"the mail has more than {BASE_TAGS + budget.max_characters} tags")
     page = read_markup(text, "html", language=language)
     return page.texts, page.write
 
 
-def _plain_text(
-    text: str, part: Part, language: str, budget: Budget
-) -> tuple[Sequence[str], Callable[[Sequence[str]], str]]:
+def _plain_text(text: str, part: Part, notes: list[str]) -> tuple[Sequence[str], Callable[[Sequence[str]], str]]:
     flow = Flow(part.parameter("format") == "flowed", part.parameter("delsp") == "yes", newline(part.data).decode())
+    armor = armor_of(text)
+    if ENCRYPTED in armor:
+        raise DamagedFile("the mail is encrypted; save it decrypted")
+    if SIGNED in armor and _SIGNATURE not in notes:
+        notes.append(_SIGNATURE)
     pieces = list(read_paragraphs(without_placeholders(text), flow))
 
     def write(translations: Sequence[str]) -> str:

@@ -15,6 +15,10 @@ FLOWED_WIDTH = 72
 _QUOTE = re.compile(r"(?:>[ ]?+)*+")
 _MARKER = re.compile(r"[ \t]*+(?:(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]++)?+")
 _SIGNATURE = "-- "
+_ARMOR = re.compile(r"-----BEGIN ([A-Z][A-Z0-9 ]{2,40})-----[ \t]*+")
+_UUENCODED = re.compile(r"begin [0-7]{3,4} \S.{0,200}")
+SIGNED = "PGP SIGNED MESSAGE"
+ENCRYPTED = "PGP MESSAGE"
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,10 @@ def read_paragraphs(text: str, flow: Flow) -> Iterator[str | Paragraph]:
     is_signed = False
     while index < len(lines):
         line = lines[index]
+        if (length := _encoded(lines, index)) > 0:
+            yield from (line.raw for line in lines[index : index + length])
+            index += length
+            continue
         if is_signed and line.quote == in_signature:
             yield line.raw
             index += 1
@@ -95,6 +103,26 @@ def read_paragraphs(text: str, flow: Flow) -> Iterator[str | Paragraph]:
         index = end
 
 
+def armor_of(text: str) -> set[str]:
+    """The kinds of armored blocks (RFC 9580) that begin in a text: "PGP SIGNATURE"."""
+    return {match[1] for line in text.splitlines() if (match := _ARMOR.fullmatch(line))}
+
+
+def _encoded(lines: Sequence[Line], start: int) -> int:
+    """The number of lines from `start` on that are no words: a signature, a key, a file in letters; 0 for none."""
+    text = lines[start].text
+    if match := _ARMOR.fullmatch(text):
+        end = "" if match[1] == SIGNED else f"-----END {match[1]}-----"
+    elif _UUENCODED.fullmatch(text):
+        end = "end"
+    else:
+        return 0
+    index = start + 1
+    while index < len(lines) and lines[index].text.strip() != end:
+        index += 1
+    return min(index + 1, len(lines)) - start
+
+
 def _line(raw: str) -> Line:
     text = raw.rstrip("\r\n")
     quote = _QUOTE.match(text)
@@ -111,6 +139,8 @@ def _paragraph_end(lines: Sequence[Line], start: int) -> int:
         and lines[end].quote.count(">") == quote
         and lines[end].text.strip()
         and lines[end].text not in (_SIGNATURE, "--")
+        and not _ARMOR.fullmatch(lines[end].text)
+        and not _UUENCODED.fullmatch(lines[end].text)
     ):
         end += 1
     return end

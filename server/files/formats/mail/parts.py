@@ -30,7 +30,11 @@ class Field:
     @property
     def text(self) -> str:
         """The value in one line."""
-        return re.sub(rb"\r?\n(?=[ \t])", b"", self.value[:_MAX_VALUE]).decode("ascii", errors="replace")
+        value = re.sub(rb"\r?\n(?=[ \t])", b"", self.value[:_MAX_VALUE])
+        try:
+            return value.decode()  # RFC 6532
+        except UnicodeDecodeError:
+            return value.decode("cp1252", errors="replace")
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _words(value: str) -> Iterator[str]:
         if isinstance(word, str):
             yield word
         else:
-            name = "ascii" if charset is None else codec_of(charset) or "utf-8"
+            name = "raw-unicode-escape" if charset is None else codec_of(charset) or "utf-8"
             yield word.decode(name, errors="replace")
 
 

@@ -162,3 +162,61 @@ def test_what_is_kept_is_said() -> None:
     strange = b"From: a\nSubject: Yes\nContent-Type: text/plain; charset=utf-8\n\nWe walk \xff\n"
     assert any("charset" in note for note in opened(strange).notes)
     assert opened(strange).texts == ["Yes"]
+
+
+ARMOR = (
+    "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n{}\n-----BEGIN PGP SIGNATURE-----\nComment: words here\n\n"
+    "iQIzBAEB\n=abcd\n-----END PGP SIGNATURE-----\n"
+)
+KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQINBFab words\n-----END PGP PUBLIC KEY BLOCK-----\n"
+FILE = 'begin 644 boat.txt\nM5&AE(&]L9"!B;V%T\nwords and more\n`\nend\n'
+
+
+@given(st.lists(st.sampled_from([KEY, FILE, "A word.\n", "Two words\n", "\n", "> A quote.\n"]), min_size=1, max_size=6))
+def test_signatures_keys_and_files_in_letters_stay(pieces: list[str]) -> None:
+    pieces = ["A word.\n", *pieces]
+    body = "".join(pieces)
+    expected = "".join(piece if piece in (KEY, FILE) else piece.upper() for piece in pieces)
+    mail = f"From: a@example.org\nSubject: 1\n\n{body}"
+    file = open_file(mail.encode(), "a.eml", "de", 10_000)
+    assert file.write([text.upper() for text in file.texts]).decode().partition("\n\n")[2] == expected
+    quoted = mail.partition("\n\n")[0] + "\n\n" + "".join(f"> {line}\n" for line in body.splitlines())
+    file = open_file(quoted.encode(), "a.eml", "de", 10_000)
+    after = file.write([text.upper() for text in file.texts]).decode().partition("\n\n")[2]
+    assert after == "".join(f"> {line}\n" for line in expected.splitlines())
+
+
+def test_texts_that_are_signed_or_encrypted_inside() -> None:
+    mail = "From: a@example.org\nSubject: 1\n\n"
+    file = open_file((mail + ARMOR.format("Good words.")).encode(), "a.eml", "de", 10_000)
+    assert file.texts == ["Good words."]
+    assert file.notes == ["the signature of the mail does not fit its translation"]
+    assert file.write(["X"]).decode().endswith(ARMOR.format("X"))
+    with pytest.raises(DamagedFile, match="encrypted"):
+        open_file(f"{mail}-----BEGIN PGP MESSAGE-----\n\nhQEM words\n".encode(), "a.eml", "de", 10_000)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("prefix", ["", "Re: ", "[A list] Re: ", "Re: [A list] AW: ", "[A list] Fwd: "])
+def test_subjects_without_an_encoding_and_with_prefixes(encoding: str, prefix: str) -> None:
+    mail = f"From: a@example.org\nSubject: {prefix}Gr\u00fc\u00dfe \u2013 words\n\n1\n".encode(encoding)
+    file = open_file(mail, "a.eml", "de", 10_000)
+    assert file.texts == ["Gr\u00fc\u00dfe \u2013 words"]
+    after = email.message_from_bytes(file.write(["Caf\u00e9"]), policy=email.policy.default)
+    assert after["Subject"] == f"{prefix}Caf\u00e9"
+
+
+@pytest.mark.parametrize(
+    ("part", "note"),
+    [
+        ("text/calendar\n\nSUMMARY:Words", "neither plain text nor HTML"),
+        ("text/calendar\nContent-Disposition: attachment\n\nSUMMARY:Words", ""),
+        ("message/rfc822\n\nFrom: b@example.org\nSubject: Words\n\nWords.", "forwarded"),
+    ],
+)
+def test_parts_that_stay_are_said(part: str, note: str) -> None:
+    header = "From: a@example.org\nSubject: 1\nContent-Type: multipart/mixed; boundary=b\n"
+    mail = f"{header}\n--b\n\nA word.\n--b\nContent-Type: {part}\n--b--\n"
+    file = open_file(mail.encode(), "a.eml", "de", 10_000)
+    assert [note in said for said in file.notes] == ([True] if note else [])
+    assert file.write(["X"]).decode().partition("--b\nContent-Type: ")[2] == f"{part}\n--b--\n"
