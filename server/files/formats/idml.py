@@ -11,7 +11,7 @@ from server.files.formats.archive import Archive
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
 from server.files.formats.expat_parser import MAX_DEPTH, expat_parser, parse_with, tag_end, too_deep
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Text
-from server.files.formats.ooxml.labels import Label
+from server.files.formats.ooxml.labels import Label, attribute_places, is_prose
 from server.files.formats.ooxml.nodes import Node
 from server.files.formats.ooxml.paragraph import Paragraph
 from server.files.formats.ooxml.part import MAX_NESTING
@@ -19,13 +19,18 @@ from server.files.formats.xml_part import Edit, Part, TextsOfFile, unpacked, wri
 from server.text.base.words import has_letters
 
 _STORY = re.compile(r"Stories/Story_(\w{1,40})\.xml")
+_LAID_OUT = re.compile(r"(?:Spreads/Spread|MasterSpreads/MasterSpread)_\w{1,40}\.xml")
 _MAIN = "designmap.xml"
 _ORDER = re.compile(rb"""\sStoryList\s*=\s*["']([\w ]{1,100000})["']""")
 _PARAGRAPH, _RUN, _TEXT, _BREAK, _PROPERTIES = (
     "ParagraphStyleRange", "CharacterStyleRange", "Content", "Br", "Properties",
 )  # fmt: skip
+_ALTERNATIVE, _ALTERNATIVES = "ObjectExportOption", ("CustomAltText", "CustomActualText")
+"""The element, and its attributes, with what is read in place of a picture."""
 _SKIPPED = ("Note", "HiddenText")
 _DELETED = ("Change", "DeletedText")
+_LINE_END = re.compile(rb"\xe2\x80\xa8|&#(?:x0*2028|0*8232);", re.IGNORECASE)
+"""A line break that ends no paragraph."""
 _CHARACTER = "ACE"
 _SHOWN = ("4", "18", "19")
 """Special characters that a reader sees: the number of a footnote or of the page, the name of the section."""
@@ -48,6 +53,9 @@ def open_idml(data: bytes, language: str, budget: Budget) -> OpenedFile:
         story = _Story(parts[name], name, file)
         story.read()
         num_kept += story.num_kept
+    for name in sorted(filter(_LAID_OUT.fullmatch, archive.names)):  # they have no text but that of pictures
+        parts[name] = unpacked(archive.chunks(name), name, file.xml)
+        _Story(parts[name], name, file).read()
 
     def write(translations: Sequence[str]) -> bytes:
         return archive.with_contents(written_parts(parts, file.texts, translations))
@@ -114,6 +122,8 @@ class _Story:
         is_deleted = name == _DELETED[0] and attributes.get("ChangeType") == _DELETED[1]
         if self._num_skipped or name in _SKIPPED or is_deleted:
             self._num_skipped += 1
+        elif name == _ALTERNATIVE:
+            self._add_alternatives(frame)
         elif name == _PARAGRAPH:
             self._num_paragraphs += 1
             if self._num_paragraphs > MAX_NESTING:
@@ -123,6 +133,11 @@ class _Story:
         elif name == _RUN and parent.place >= 0:
             node = Node("", name, start, frame.inner, attributes)
             frame.run = Run(node, None, tuple(sorted(attributes.items())), _TEXT.encode())
+
+    def _add_alternatives(self, frame: _Frame) -> None:
+        for attribute, place in attribute_places(self._part.data, frame.start, frame.inner):
+            if attribute in _ALTERNATIVES and has_letters(text := frame.attributes[attribute]) and is_prose(text):
+                self._edits.append(Label(*place, text))
 
     def _characters(self, text: str) -> None:
         self._stack[-1].texts.append(text)
@@ -176,9 +191,16 @@ class _Story:
         """The text and the special characters of an element of text, each of which is written in one of its own."""
         at = 0
         opening, closing = Atom(run, frame.start, frame.inner), Atom(run, frame.inner_end, frame.end)
+        line_ends = _LINE_END.finditer(self._part.data, frame.inner, frame.inner_end)
         for place, code, start, end in (*frame.characters, (len(frame.texts), "", 0, 0)):
-            if text := "".join(frame.texts[at:place]):
-                yield Text(run, text, Atom(run, frame.start, frame.end))
+            first, *others = "".join(frame.texts[at:place]).split("\u2028")
+            if first:
+                yield Text(run, first, Atom(run, frame.start, frame.end))
+            for text in others:
+                line_end = next(line_ends).span()
+                yield Mark("break", (opening, Atom(run, *line_end), closing), True, "\n", True)
+                if text:
+                    yield Text(run, text, Atom(run, frame.start, frame.end))
             at = place
             if end:
                 atoms = (opening, Atom(run, start, end), closing)

@@ -21,6 +21,8 @@ _KINDS: Mapping[str, str] = {
     "http://purl.oclc.org/ooxml/spreadsheetml/main": SHEET,
 }
 """The namespaces of Office's files: transitional and strict ones."""
+ESCAPED_RETURN: Final = "_x000D_"
+"""A carriage return in a cell (ISO/IEC 29500-1, 22.9.2.19)."""
 _INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "bmk")
 """Properties that are no visible formatting, although programs divide words into runs by them."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves, mark_of
 from server.files.formats.ooxml.fields import is_computed, with_fields
-from server.files.formats.ooxml.nodes import DRAWING, SHEET, WORD, Node, look
+from server.files.formats.ooxml.nodes import DRAWING, ESCAPED_RETURN, SHEET, WORD, Node, look
 
 BYTES_PER_COPY = 64
 """Bytes of formatting that count as one more element."""
@@ -54,7 +54,7 @@ class ItemReader:
             yield from self._of_run(node)
         elif node.kind == SHEET and node.texts is not None:
             run = Run(Node(SHEET, "", 0, 0, {}), None, None, self._name_of(node))
-            yield Text(run, node.text, _whole(node))
+            yield Text(run, _sheet_text(node), _whole(node))
         elif node.name == "br" and node.kind == DRAWING:
             yield Mark("break", (_whole(node),), True, "\n", True)
         elif node.kind == WORD and node.name in _SPANS and node.children:
@@ -103,7 +103,7 @@ class ItemReader:
             self._copies.spend(size)
             atom = _whole(node) if len(content) == 1 else Atom(run, child.start, child.end)
             if child.name == "t" and child.texts is not None:
-                yield Text(run, child.text if node.kind == SHEET else child.text.translate(_SPACES), atom)
+                yield Text(run, _sheet_text(child) if node.kind == SHEET else child.text.translate(_SPACES), atom)
             elif child.name in _BREAKS and child.kind == WORD:
                 is_plain = _BREAKS[child.name] == "\n" and not child.attributes
                 yield Mark("break", (atom,), True, _BREAKS[child.name], is_plain)
@@ -116,6 +116,11 @@ class ItemReader:
         name = _NAME.match(self._data, node.start)
         assert name is not None, "it is an element"
         return bytes(name[1])
+
+
+def _sheet_text(node: Node) -> str:
+    """The text of a cell, which has its carriage returns in an escape."""
+    return node.text.replace(ESCAPED_RETURN, "\r")
 
 
 def _character(node: Node) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 
 from server.files.formats.ooxml.content import Atom, Format, Item, Mark, Run, Span
 from server.files.formats.ooxml.layout import laid_out
-from server.files.formats.ooxml.nodes import SHEET, WORD
+from server.files.formats.ooxml.nodes import ESCAPED_RETURN, SHEET, WORD
 from server.files.formats.xml_files import Elements, valid_text
 from server.text.base.placeholders import split_at_placeholders
 
@@ -205,6 +205,8 @@ class Writer:
             text = valid_text(self._text)
             is_spaced = self._run.node.kind in (WORD, SHEET) and text != " ".join(text.split())
             space = b' xml:space="preserve"' if is_spaced else b""
+            if self._run.node.kind == SHEET:
+                text = text.replace("\r", ESCAPED_RETURN)
             written = html.escape(text, quote=False).encode()
             yield b"<" + name + space + b">" + written + b"</" + name + b">" if name else written
         self._text = None

@@ -134,3 +134,39 @@ def test_special_characters_stay_in_their_text(content: str, text: str, written:
     assert written in after
     assert after.count("<?ACE") == 1
     assert not opened.notes
+
+
+@pytest.mark.parametrize("line_end", ["\u2028", "&#x2028;", "&#8232;"])
+def test_forced_line_breaks_stay_breaks(line_end: str) -> None:
+    """As in other formats: they end a sentence, or stand inside of one that goes on."""
+    for lines in (("The old", "harbour is far."), ("Our shop.", "We are open.", "Two.")):
+        run = f"<CharacterStyleRange><Content>{line_end.join(lines)}</Content></CharacterStyleRange>"
+        whole = f"<ParagraphStyleRange>{run}</ParagraphStyleRange>"
+        opened = open_file(idml_of(whole), "a.idml", "de", 10_000)
+        read = PLACEHOLDER.sub("", opened.texts[0])
+        assert read == (" " if lines[0] == "The old" else "\n").join(lines)
+        assert opened.write(opened.texts) == idml_of(whole)
+        after = translated(whole, str.upper).decode()
+        assert re.sub(r"<[^>]*>| (?=<)", "", after).strip() == line_end.join(lines).upper().replace("&#X", "&#x")
+
+
+def test_alternative_texts_are_translated_wherever_they_are() -> None:
+    option = '<Rectangle><ObjectExportOption CustomAltText="{}" CustomActualText="{}" Other="Not this"/></Rectangle>'
+    run = "<CharacterStyleRange>{}<Content>One.</Content></CharacterStyleRange>"
+    paragraph = f"<ParagraphStyleRange>{run}</ParagraphStyleRange>"
+    spreads = ("Spreads/Spread_u1.xml", "MasterSpreads/MasterSpread_u2.xml")
+
+    def file(first: str, second: str, word: str) -> bytes:
+        body = paragraph.format(option.format(first, second)).replace("One.", word)
+        with zipfile.ZipFile(io.BytesIO(idml_of(body))) as archive:
+            parts = [(name, archive.read(name)) for name in archive.namelist()]
+        return packed([*parts, *((name, f"<S>{option.format(first, second)}</S>") for name in spreads)])
+
+    opened = open_file(file("A boat at sea", "boat.png", "One."), "a.idml", "de", 10_000)
+    assert len(opened.texts) == 4
+    with (
+        zipfile.ZipFile(io.BytesIO(opened.write([text.upper() for text in opened.texts]))) as ours,
+        zipfile.ZipFile(io.BytesIO(file("A BOAT AT SEA", "boat.png", "ONE."))) as expected,
+    ):
+        for name in ours.namelist():
+            assert ours.read(name) == expected.read(name)

@@ -160,3 +160,17 @@ def test_sheets_of_many_cells_are_bounded() -> None:
 def test_what_is_no_workbook_is_refused() -> None:
     with pytest.raises(DamagedFile, match=r"no xl/workbook\.xml"):
         opened(packed([("a.xml", "<a/>")]))
+
+
+def test_escaped_carriage_returns_are_line_ends() -> None:
+    """Programs that export tables write them so."""
+    text = "<si><t>The first line._x000D_\nThe <b/>second line.</t></si>".replace("<b/>", "")
+    rich = "<si><r><rPr><b/></rPr><t>Bold_x000D_\n</t></r><r><t>and plain.</t></r></si>"
+    data = workbook({"xl/sharedStrings.xml": strings(text + rich)})
+    file = opened(data)
+    assert file.texts[0] == "The first line.\r\nThe second line."
+    assert not any("_x000D_" in text for text in file.texts)
+    assert file.write(file.texts) == data
+    after = parts_of(file.write([text.upper() for text in file.texts]))["xl/sharedStrings.xml"].decode()
+    assert "THE FIRST LINE._x000D_\nTHE SECOND LINE." in after
+    assert after.count("_x000D_\n") == 2
