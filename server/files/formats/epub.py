@@ -30,7 +30,8 @@ _OF_CONTENTS = Seen(("text",), skipped=("docAuthor",))
 _OF_PACKAGE = Seen(("title", "description"), languages=("language",), attributes={"reference": "title"})
 _DECLARES_LANGUAGE = re.compile(r"<html\s[^>]{0,2000}?\blang\s*=", re.IGNORECASE)
 _PICTURE_TAG = re.compile(r"<(?:[\w.-]++:)?svg\s[^<>]*+>")
-_TAGS = re.compile(r"</?[A-Za-z][^<>]*+>")
+_HTML = re.compile(r"</?[A-Za-z][^<>]*+>|&(?:[A-Za-z]{2,8}|#\w{2,7});")
+"""What a text has that is escaped twice."""
 _START = 4000
 """Characters of a page in which its first tag is looked for."""
 
@@ -221,7 +222,7 @@ class _Book:
         """Texts that a page of the book has, too, are translated as there."""
         part = self.parts[name] = unpacked(self.archive.chunks(name), name, self.file.xml)
         for label in Labels(part, name, seen, self._language, self.file.language).labels:
-            if _TAGS.search(label.text):
+            if _HTML.search(label.text):
                 self._read_description(label, part)
                 continue
             number = numbers.get(label.text)

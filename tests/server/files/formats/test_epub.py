@@ -208,6 +208,10 @@ def test_authors_in_the_table_of_contents_stay_and_its_references_are_characters
 
 
 def test_a_description_in_html_is_read_as_a_page() -> None:
+    reference = with_package(
+        lambda text: text.replace("</metadata>", "<dc:description>Men &amp;amp; boats</dc:description></metadata>")
+    )
+    assert "Men & boats" in open_file(reference, "a.epub", "de", 10_000).texts
     escaped = (
         "&lt;p class=&quot;a b&quot;&gt;About &lt;b&gt;boats&lt;/b&gt;.&lt;/p&gt;&lt;p&gt;And &amp;amp; men.&lt;/p&gt;"
     )
