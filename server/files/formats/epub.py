@@ -28,7 +28,7 @@ _PACKAGE = ("", "application/oebps-package+xml")
 _PAGES, _CONTENTS, _PICTURE = ("application/xhtml+xml", "text/html"), "application/x-dtbncx+xml", "image/svg+xml"
 _OF_CONTENTS = Seen(("text",), skipped=("docAuthor",))
 _OF_PACKAGE = Seen(("title", "description"), languages=("language",), attributes={"reference": "title"})
-_DECLARES_LANGUAGE = re.compile(r"<html\s[^>]{0,2000}?\blang\s*=", re.IGNORECASE)
+_DECLARES_LANGUAGE = re.compile(r"<html\s[^<>]{0,2000}?\blang\s*=", re.IGNORECASE)
 _PICTURE_TAG = re.compile(r"<(?:[\w.-]++:)?svg\s[^<>]*+>")
 _HTML = re.compile(r"</?[A-Za-z][^<>]*+>|&(?:[A-Za-z]{2,8}|#\w{2,7});")
 """What a text has that is escaped twice."""

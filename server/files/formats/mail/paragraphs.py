@@ -4,7 +4,7 @@ Quotes keep their marks, signatures and everything between paragraphs stay (RFC 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from server.text.base.words import has_letters
@@ -15,7 +15,8 @@ FLOWED_WIDTH = 72
 _QUOTE = re.compile(r"(?:>[ ]?+)*+")
 _MARKER = re.compile(r"[ \t]*+(?:(?:[-*\u2022\u2013]|\d{1,3}[.)])[ \t]++)?+")
 _SIGNATURE = "-- "
-_ARMOR = re.compile(r"-----BEGIN ([A-Z][A-Z0-9 ]{2,40})-----[ \t]*+")
+_ARMOR = re.compile(r"-----BEGIN (PGP [A-Z ]{3,40}|[A-Z0-9 ]{0,40}(?:CERTIFICATE|KEY|CMS|PKCS7))-----[ \t]*+")
+_ARMOR_END, _FILE_END = "-----END ", "end"
 _UUENCODED = re.compile(r"begin [0-7]{3,4} \S.{0,200}")
 SIGNED = "PGP SIGNED MESSAGE"
 ENCRYPTED = "PGP MESSAGE"
@@ -77,11 +78,14 @@ class Paragraph:
 def read_paragraphs(text: str, flow: Flow) -> Iterator[str | Paragraph]:
     """The paragraphs of `text` that can be translated, and what is between them."""
     lines = [_line(raw) for raw in re.findall(r"[^\r\n]*+(?:\r\n|\n|\r)|[^\r\n]++\Z", text)]
+    ends = {
+        line.text.strip(): number for number, line in enumerate(lines) if line.text.startswith((_ARMOR_END, _FILE_END))
+    }
     index, in_signature = 0, ""
     is_signed = False
     while index < len(lines):
         line = lines[index]
-        if (length := _encoded(lines, index)) > 0:
+        if (length := _encoded(lines, index, ends)) > 0:
             yield from (line.raw for line in lines[index : index + length])
             index += length
             continue
@@ -108,16 +112,19 @@ def armor_of(text: str) -> set[str]:
     return {match[1] for line in text.splitlines() if (match := _ARMOR.fullmatch(line))}
 
 
-def _encoded(lines: Sequence[Line], start: int) -> int:
-    """The number of lines from `start` on that are no words: a signature, a key, a file in letters; 0 for none."""
+def _encoded(lines: Sequence[Line], start: int, ends: Mapping[str, int]) -> int:
+    """The number of lines from `start` on that are no words: a signature, a key, a file in letters; 0 for none. `ends`:
+    the last lines that end one."""
     text = lines[start].text
+    index = start + 1
     if match := _ARMOR.fullmatch(text):
-        end = "" if match[1] == SIGNED else f"-----END {match[1]}-----"
+        end = "" if match[1] == SIGNED else f"{_ARMOR_END}{match[1]}-----"
     elif _UUENCODED.fullmatch(text):
-        end = "end"
+        end = _FILE_END
     else:
         return 0
-    index = start + 1
+    if end and ends.get(end, -1) < index:  # it has no end
+        return 1 if end != _FILE_END else 0
     while index < len(lines) and lines[index].text.strip() != end:
         index += 1
     return min(index + 1, len(lines)) - start

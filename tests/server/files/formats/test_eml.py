@@ -3,6 +3,7 @@
 import email
 import email.policy
 import random
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage
@@ -184,6 +185,22 @@ def test_signatures_keys_and_files_in_letters_stay(pieces: list[str]) -> None:
     file = open_file(quoted.encode(), "a.eml", "de", 10_000)
     after = file.write([text.upper() for text in file.texts]).decode().partition("\n\n")[2]
     assert after == "".join(f"> {line}\n" for line in expected.splitlines())
+
+
+def test_what_only_looks_like_the_beginning_of_a_key_hides_no_words() -> None:
+    for line in ("-----BEGIN QUOTE-----", "-----BEGIN PGP SIGNATURE-----", "begin 644 boats"):
+        mail = f"From: a@example.org\nSubject: 1\n\n{line}\nGood words.\n"
+        assert "Good words." in " ".join(open_file(mail.encode(), "a.eml", "de", 10_000).texts)
+
+
+def test_many_beginnings_cost_no_more_than_words() -> None:
+    times = []
+    for line in ("begin 644 boats\n", "-----BEGIN PGP SIGNATURE-----\n", "Some words here\n"):
+        mail = ("From: a@example.org\nSubject: 1\n\nGood words.\n" + line * 3000).encode()
+        start = time.process_time()
+        open_file(mail, "a.eml", "de", 1_000_000)
+        times.append(time.process_time() - start)
+    assert max(times[:2]) < 20 * times[2] + 0.1
 
 
 def test_texts_that_are_signed_or_encrypted_inside() -> None:
