@@ -190,8 +190,9 @@ def _point(at: int, source: str, target: str, pairs: Sequence[Pair]) -> int:
 
 
 def _include_signs(start: int, end: int, inside: str, target: str) -> Place:
-    """The span extended by quotes and other signs at its ends, if the element has signs at the same end."""
-    inside = inside.strip()
+    """The span extended by quotes and other signs at its ends, if the element has signs at the same end. A
+    standalone placeholder is no sign: the reading at the end of a ruby is none."""
+    inside = PLACEHOLDER.sub("", inside).strip()
     if not _has_words(inside[0]):
         while start > 0 and _is_sign(target[start - 1]):
             start -= 1

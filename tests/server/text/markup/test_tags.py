@@ -56,6 +56,22 @@ def test_tags_go_with_the_words_that_they_enclose(source: str, expected: str) ->
     assert placed(source, "Ich sehe das gr\u00fcne Haus.", *GREEN) == expected
 
 
+@pytest.mark.parametrize("mark", ["<img>", "<rt>x</rt>"])
+@pytest.mark.parametrize("inside", ["house{}", "house.{}"])
+def test_a_mark_at_the_end_of_an_element_is_no_sign(mark: str, inside: str) -> None:
+    """A full stop behind a ruby stays behind it."""
+    for name in ("ruby", "b"):
+        end = "" if "." in inside else "."
+        source = f"I see the green <{name}>{inside.format(mark)}</{name}>{end}"
+        [block] = [part for part in read_markup(source).parts if not isinstance(part, str)]
+        text, tags = strip_tags(block.placeholder_text.text)
+        [standalone] = PLACEHOLDER.findall(text)
+        target = text.replace("house", "Haus")
+        start = text.index("house")
+        after = place_tags(tags, text, target, [((start, start + 5), (start, start + 4))])
+        assert block.placeholder_text.render(after, lambda text: text) == source.replace("house", "Haus"), standalone
+
+
 def test_words_in_another_order() -> None:
     pairs = [("He", "Er"), ("called", "rief"), ("called", "an"), ("me", "mich"), ("today", "heute")]
     target = "Heute rief er mich an."
