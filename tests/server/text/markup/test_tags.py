@@ -66,10 +66,10 @@ def test_a_mark_at_the_end_of_an_element_is_no_sign(mark: str, inside: str) -> N
         [block] = [part for part in read_markup(source).parts if not isinstance(part, str)]
         text, tags = strip_tags(block.placeholder_text.text)
         [standalone] = PLACEHOLDER.findall(text)
-        target = text.replace("house", "Haus")
+        target = text.replace("house", "Haus").replace(standalone, "") + standalone  # as models write it
         start = text.index("house")
         after = place_tags(tags, text, target, [((start, start + 5), (start, start + 4))])
-        assert block.placeholder_text.render(after, lambda text: text) == source.replace("house", "Haus"), standalone
+        assert block.placeholder_text.render(after, lambda text: text) == source.replace("house", "Haus")
 
 
 def test_words_in_another_order() -> None:
