@@ -45,3 +45,18 @@ def test_fields_that_stay_are_said_where_they_have_words() -> None:
         opened = open_file(opendocument(body.format(*words)), "a.odt", "de", LIMIT)
         assert opened.notes == [f"the words of {count} {note}"]
     assert not open_file(opendocument(body.format("1", "2")), "a.odt", "de", LIMIT).notes
+
+
+def test_a_field_of_several_pieces_is_one() -> None:
+    body = "<text:p>A <text:drop-down>red <text:label text:value='red'/>boat</text:drop-down> is here.</text:p>"
+    assert open_file(opendocument(body), "a.odt", "de", LIMIT).notes[0].startswith("the words of 1 field were")
+
+
+def test_the_choices_of_a_control_stay_before_its_words() -> None:
+    choices = '<loext:list-item loext:display-text="{} one" loext:value="a"/><loext:list-item loext:value="b"/>'
+    body = "<text:p>{} <loext:content-control>{}<text:span>{}</text:span> x</loext:content-control> {}.</text:p>"
+    data = opendocument(body.format("Pick", choices.format("The"), "the one", "now"))
+    opened = open_file(data, "a.odt", "de", LIMIT)
+    after = parts_of(opened.write([text.upper() for text in opened.texts]))["content.xml"].decode()
+    expected = body.replace(" x<", " X<").format("PICK", choices.format("THE").replace("one", "ONE"), "THE ONE", "NOW")
+    assert expected in after
