@@ -54,6 +54,11 @@ class Casing:
     lowers_emphasis: bool = field(default=False)
     """Whether single words in capitals are written in small letters too; their translations can be found again."""
 
+    @property
+    def language(self) -> str:
+        """The code of the vocabulary's language, "" for any."""
+        return "" if self.pieces is None else self.pieces.language
+
     def lowered(self, word: str, in_capitals: bool) -> str | None:
         """A word in capitals in small letters, None for an acronym. `in_capitals`: so is its whole sentence, in which
         any word that is better spelled so is no acronym."""

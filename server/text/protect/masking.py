@@ -8,6 +8,7 @@ from itertools import product
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.words import Place, has_letters
+from server.text.protect.abbreviations import in_full
 from server.text.protect.accelerators import take_off
 from server.text.protect.capitals import Casing
 from server.text.protect.masks import Masked, Span
@@ -27,6 +28,8 @@ _TAG = re.compile(
     r"\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
 )
 """Beginnings of spans that stand beside words, and belong to none."""
+_VALUES = "{%"
+"""Beginnings of placeholders that may stand for a number."""
 _ASCII_WORD = re.compile(r"[A-Za-z0-9_]")
 _NO_VOCABULARY = Casing()
 
@@ -67,7 +70,8 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     protected = [place for place in protected_spans(sentence) if not casing.repaired(sentence[slice(*place)])]
     if not (matches or unspelled or protected):
         [text], is_capitals, emphasized = _in_small_letters([sentence], [], casing)
-        return Masked(_without_invisible(text, spells), is_capitals=is_capitals, emphasized=emphasized)
+        text = in_full(_without_invisible(text, spells), casing.language)
+        return Masked(text, is_capitals=is_capitals, emphasized=emphasized)
     kept = _join_touching(sentence, [*protected, *merge_adjacent(sentence, unspelled, list(matches))])
     replacements = {place: term.target for place, term in matches.items()}
     replacements |= {place: sentence[slice(*place)] for place in kept}
@@ -76,7 +80,11 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
     if not stem:
         places = []
     between, is_capitals, emphasized = _in_small_letters(_texts_between(sentence, places), places, casing)
-    between = [_without_invisible(text, spells) for text in between]
+    is_numbered = [*(_is_number(sentence, *place) for place in places), False]
+    between = [
+        in_full(_without_invisible(text, spells), casing.language, before_number=is_number, starts=not at)
+        for at, (text, is_number) in enumerate(zip(between, is_numbered, strict=True))
+    ]
     spans: list[Span] = []
     parts = [between[0]]
     for number, (place, before, after) in enumerate(zip(places, between, between[1:], strict=False), 1):
@@ -88,6 +96,13 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
         spans.append(span)
         parts += (" " * span.has_space_before, f"{stem}{number}", " " * span.has_space_after, after)
     return Masked("".join(parts), tuple(spans), stem, is_capitals, places=tuple(places), emphasized=emphasized)
+
+
+def _is_number(sentence: str, start: int, end: int) -> bool:
+    """Whether the span is a number, or a placeholder that stands for one after an abbreviation. "No. {name} left." has
+    an answer before it."""
+    is_label = end == len(sentence) or sentence[:start].strip(' ("') != "No."
+    return sentence[start].isdigit() or (sentence[start] in _VALUES and is_label)
 
 
 def _without_invisible(text: str, spells: Spells) -> str:

@@ -9,6 +9,12 @@ _WIDE_END = re.compile(r"(?<![\uff01\uff1f])[\uff01\uff1f]++(?=[\u300d\u300f\uff
 _END = re.compile(r"(?<![!?.\u2026])[!?.\u2026]++(?=[^\w!?.\u2026]*\Z)")
 _WIDE = str.maketrans({"!": "\uff01", "?": "\uff1f"})
 
+_LONGEST_WORD = 24
+_UNIT_END = re.compile(r"[^\W\d_]\d{1,4}\.\Z")
+_QUOTES = "\"'(\u201e\u201c\u2018\u00ab\u00bb"
+_FEWEST_WORDS = 4
+"""Of a sentence that ends with a full stop for certain; fewer may end with an abbreviation."""
+
 _LOOSE = re.compile(r"(?<=[\u201e\u201a])[ \u00a0]+(?=\w)")
 _LOOSE_IN_SOURCE = re.compile(r"(?:^|\s)[\"'\u201c\u201e\u201a\u2018\u00ab\u2039][ \u00a0\u202f]+\w")
 _CLOSING = '[\u201c\u201d\u2019\u00bb"]'
@@ -19,6 +25,17 @@ _HYPHEN_IN_SOURCE = re.compile(rf"{_CLOSING}[-\u2010\u2011]")
 def with_punctuation_of(source: str, target: str) -> str:
     """The target with the source's runs of punctuation, and with quotation marks as in the source."""
     return with_tight_quotes(source, with_runs_of(source, target))
+
+
+def with_full_stop_of(source: str, target: str) -> str:
+    """The target with the full stop of the source, where that ends a sentence: behind a number that belongs to a word,
+    as in "5 m2.", or behind several words. A target without capital letters has other stops. Linear in the lengths."""
+    if not source.endswith(".") or not target[-1:].isalnum():
+        return target
+    last = next((char for char in reversed(target) if char.isalpha()), "")
+    is_sentence = source.lstrip(_QUOTES)[:1].isupper() and len(source.split(None, _FEWEST_WORDS - 1)) == _FEWEST_WORDS
+    is_end = is_sentence or _UNIT_END.search(source[-_LONGEST_WORD:])
+    return f"{target}." if last.upper() != last.lower() and is_end else target
 
 
 def with_runs_of(source: str, target: str) -> str:

@@ -10,7 +10,7 @@ from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.lost_masks import insert_lost
 from server.text.protect.masks import Masked, mask_pattern, number_of
 from server.text.protect.numerals import without_invented_hyphens
-from server.text.protect.punctuation import with_punctuation_of
+from server.text.protect.punctuation import with_full_stop_of, with_punctuation_of
 from server.text.protect.terms import with_first_letter
 from server.text.protect.unspellable import UNSPACED
 
@@ -30,7 +30,8 @@ class Restored:
 def restore(masked: Masked, target: str) -> Restored:
     """The model's translation `target` with every span in place of its mask, exactly once. A sentence of masks alone is
     restored as it was; anything else that the model wrote is dropped."""
-    return restore_continuation(masked, masked.text if _is_only_masks(masked) else target, frozenset())
+    whole = masked.text if _is_only_masks(masked) else with_full_stop_of(masked.text, target)
+    return restore_continuation(masked, whole, frozenset())
 
 
 def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -> Restored:

@@ -22,7 +22,8 @@ _ABBREVIATIONS = frozenset({
 })  # fmt: skip
 _NUMBERING = frozenset({
     "No.", "Nos.", "no.", "Fig.", "Figs.", "Eq.", "Eqs.", "Sec.", "Ch.", "Art.", "Vol.", "p.", "pp.", "Nr.", "Abb.",
-    "Abs.", "Kap.", "Bd.", "S.", "Tab.", "Ziff.",
+    "Abs.", "Kap.", "Bd.", "S.", "Tab.", "Ziff.", "Approx.", "Ca.", "Nrn.", "nos.", "fig.", "figs.", "vol.", "vols.",
+    "Vols.", "Arts.", "Pp.", "P.", "Chap.", "Gl.", "Anm.", "Rn.", "Rdnr.", "Nrs.",
 })  # fmt: skip
 """Abbreviations only if a number follows: "No." is an answer, "No. 5" is not."""
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.protect.masking import mask
-from server.text.protect.punctuation import with_runs_of, with_tight_quotes
+from server.text.protect.punctuation import with_full_stop_of, with_runs_of, with_tight_quotes
 from server.text.protect.restoring import restore
 from tests.growth import Shape, assert_linear, check_growth
 
@@ -83,3 +83,29 @@ def test_only_blanks_go(source: str, target: str) -> None:
     done = with_tight_quotes(source, target)
     assert done.replace(" ", "") == target.replace(" ", "")
     assert with_tight_quotes(source, done) == done
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "shown"),
+    [
+        ("The room is 5 m2.", "Das Zimmer ist 5 m2", "Das Zimmer ist 5 m2."),
+        ("CO2.", "CO2", "CO2."),
+        ("We meet in the old town.", "Wir treffen uns in der Altstadt", "Wir treffen uns in der Altstadt."),
+        ("We meet in the old town.", 'Wir treffen uns "dort"', 'Wir treffen uns "dort"'),
+        ("The room is warm.", "\u90e8\u5c4b\u306f\u6696\u304b\u3044", "\u90e8\u5c4b\u306f\u6696\u304b\u3044"),
+        ("The room is 5 m2.", "\u90e8\u5c4b\u306f5", "\u90e8\u5c4b\u306f5"),
+        ("5 Jan.", "5. Januar", "5. Januar"),
+        ("approx.", "ungef\u00e4hr", "ungef\u00e4hr"),
+        ("Mr.", "Herr", "Herr"),
+        ("The room is 5 m2", "Das Zimmer ist 5 m2", "Das Zimmer ist 5 m2"),
+        ("The room is warm!", "Das Zimmer ist warm", "Das Zimmer ist warm"),
+    ],
+)
+def test_a_sentence_keeps_its_full_stop(source: str, target: str, shown: str) -> None:
+    assert with_full_stop_of(source, target) == shown
+
+
+@given(TEXTS, TEXTS)
+def test_nothing_but_a_full_stop_is_added(source: str, target: str) -> None:
+    assert with_full_stop_of(source, target) in (target, f"{target}.")
+    assert with_full_stop_of(source, source) == source
