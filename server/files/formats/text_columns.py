@@ -5,10 +5,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 
 _CELL = re.compile(r"\S+(?: {1,2}\S+)*+")
 _COLUMNS = re.compile(r"\S {3,}(?=\S)")
+_FIRST_COMBINING = "\u0300"
+"""Before it every character has one column."""
 _GAP = 2
 """Blanks between two cells, at least."""
 _MOST_CELLS = 50
@@ -44,10 +46,13 @@ def with_columns(source: str, target: str) -> str:
 
 def _padded(lines: list[str], translated: list[str]) -> list[str]:
     """The lines of one block."""
-    rows, new = [list(_cells(line)) for line in lines], [list(_cells(line)) for line in translated]
-    is_table = [len(row) > 1 for row in rows]
-    if sum(is_table) < _FEWEST_LINES or lines == translated or any(len(row) > _MOST_CELLS for row in rows):
+    if lines == translated:
         return translated
+    rows = [list(islice(_cells(line), _MOST_CELLS + 1)) for line in lines]
+    is_table = [len(row) > 1 for row in rows]
+    if sum(is_table) < _FEWEST_LINES or any(len(row) > _MOST_CELLS for row in rows):
+        return translated
+    new = [list(islice(_cells(line), _MOST_CELLS + 1)) for line in translated]
     starts = Counter(cell.start for row, is_row in zip(rows, is_table, strict=True) if is_row for cell in row)
     ends = Counter(cell.end for row, is_row in zip(rows, is_table, strict=True) if is_row for cell in row)
     anchors: list[list[int]] = []
@@ -106,6 +111,6 @@ def _cells(line: str) -> Iterator[_Cell]:
 
 def _width(text: str) -> int:
     """Columns of a terminal: two for a wide character of East Asia, none for a combining one."""
-    if text.isascii():
+    if max(text, default="") < _FIRST_COMBINING:
         return len(text)
     return sum(0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)

@@ -1,11 +1,13 @@
 """Columns of a text stand below each other in its translation, too."""
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from server.files.formats.registry import open_file
-from server.files.formats.text_columns import with_columns
+from server.files.formats.text_columns import _FIRST_COMBINING, _width, with_columns
 from tests.growth import assert_linear
 
 SIZES = st.integers(1, 12)
@@ -88,3 +90,15 @@ def test_it_takes_linear_time() -> None:
     tokens = ("a", " ", "   ", "\n", "a    a\n", "\u5ead")
     table = "Red house    large    1,500\n"
     assert_linear(lambda text: with_columns(text, text.replace("a", "bb")), tokens, ordinary=table)
+
+
+@given(st.text(max_size=8))
+def test_the_width_of_ordinary_letters_is_their_number(text: str) -> None:
+    wide = (unicodedata.east_asian_width(char) in "WF" for char in text)
+    assert _width(text) == sum(0 if unicodedata.combining(char) else 1 + w for char, w in zip(text, wide, strict=True))
+
+
+def test_the_first_combining_character_is_the_first() -> None:
+    signs = map(chr, range(ord(_FIRST_COMBINING)))
+    assert not any(unicodedata.combining(char) or unicodedata.east_asian_width(char) in "WF" for char in signs)
+    assert unicodedata.combining(_FIRST_COMBINING)
