@@ -56,6 +56,13 @@ MESSAGES = (
         ("%(count)d", "%(price).2f", "%<name>s", "%<price>.2f"),
     ),
     Row(
+        "variables of Apple's plurals",
+        r"%(?:\d{1,2}\$)?#@\w{1,100}+@|%(?:\d{1,2}\$)?arg(?!\w)",
+        r"#@|%(?:\d{1,2}\$)?arg",
+        ("%#@files@", "%1$#@files@", "%arg", "%2$arg"),
+        ("100%arguable",),
+    ),
+    Row(
         "patterns of strftime",
         r"(?=[^\n]{0,8}?%[-_^#]?[BHIMYmy])%[-_^#]?[A-Za-z](?:[-/.:, T]{0,2}%[-_^#]?[A-Za-z]){1,20}+(?![A-Za-z])",
         "%[-_^#]?[A-Za-z]",

@@ -1,8 +1,8 @@
 """Xcode's string catalogues (.xcstrings): strings without a localization in the target language get one.
 
 The source of a string is its localization in the source language or, where it has none, its key. The new localization
-has the form of the source's (plurals, devices, substitutions) and the state `needs_review`. Strings that are stale or
-are not to be translated stay, and so does every other byte of the file.
+has the form of the source's (plurals, devices, substitutions) and the state `needs_review`; one that lacks forms gets
+these. Strings that are stale or are not to be translated stay, and so does every other byte of the file.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +16,11 @@ from server.text.base.words import has_letters
 
 _UNIT = "stringUnit"
 _STEP = "  "
+_CASES = frozenset({"plural", "device", "width", "substitutions"})
+"""Objects whose members are forms, of which a localization may have some only."""
+_ELSE = "other"
+_LONGEST_LINE = 500
+"""Characters before a value in its line, at most, for its indentation."""
 Pieces = list[str | int]
 """JSON, and the numbers of texts in whose place translations come."""
 
@@ -41,7 +46,7 @@ class _Catalogue:
             if self._stays(string):
                 continue
             if self._has_translation(string):
-                yield translated(string.start)
+                yield from list(self._completed(key, string)) or [translated(string.start)]
             elif (span := self._localization(key, string)) is not None:
                 yield span
 
@@ -94,11 +99,62 @@ class _Catalogue:
 
         return Span(start, end, tuple(copy.texts), write, is_added=True) if any(map(has_letters, copy.texts)) else None
 
+    def _completed(self, key: str, string: Value) -> Iterator[Span]:
+        """The spans of the forms that a localization lacks."""
+        target = self._target(string)
+        if target is not None:
+            yield from self._filled(target, string.get("localizations", self.source), key)
+
+    def _filled(self, target: Value, source: Value | None, text: str, has_forms: bool = False) -> Iterator[Span]:
+        """The spans of the units inside of `target` that have no translation, and, in an object that `has_forms`, of
+        the members of `source` that it lacks. `text`: what is translated where `source` has no text."""
+        for key, member in target.members.items():
+            inner = None if source is None else source.get(key)
+            if inner is None and has_forms and source is not None:
+                inner = source.get(_ELSE)
+            if key == _UNIT:
+                own = self.file.string(None if inner is None else inner.get("value"))
+                if not self._is_translated(member) and has_letters(own or text):
+                    yield from self._copied(member.start, member.end, "", own or text, self._line(member.start))
+            elif self.file.text.startswith("{", member.start):
+                if has_forms and inner is not None and not any(True for _ in _units(member)):
+                    yield from self._copied(member.start, member.end, "", inner, self._line(member.start))
+                else:
+                    yield from self._filled(member, inner, text, key in _CASES)
+        if not has_forms or source is None or not target.members:
+            return
+        last, margin = list(target.members.values())[-1].end, self._margin(target)
+        for key, member in source.members.items():
+            if key not in target.members and any(True for _ in _units(member)):
+                yield from self._copied(last, last, f",{margin}{quoted(key)} : ", member, margin)
+
+    def _copied(self, start: int, end: int, before: str, source: Value | str, margin: str) -> Iterator[Span]:
+        """The span of a copy."""
+        copy = _Copy(self.file)
+        pieces = copy.unit(source, margin) if isinstance(source, str) else copy.of(source, margin)
+
+        def write(translations: Sequence[str]) -> str:
+            return before + "".join(
+                piece if isinstance(piece, str) else quoted(translations[piece]) for piece in pieces
+            )
+
+        yield Span(start, end, tuple(copy.texts), write, is_added=True)
+
+    def _line(self, at: int) -> str:
+        """The line break and indentation of the line at `at`; "" in a file of one line."""
+        start = self.file.text.rfind("\n", max(0, at - _LONGEST_LINE), at)
+        if start < 0:
+            return ""
+        line = self.file.text[start + 1 : at]
+        return "\n" + line[: len(line) - len(line.lstrip())]
+
     def _margin(self, around: Value) -> str:
         """What is before the first member of an object: a line break and its indentation."""
         inside = self.file.text[around.start + 1 : around.end]
         blanks = inside[: len(inside) - len(inside.lstrip())]
-        return blanks if around.members and "\n" in blanks else ""
+        if around.members or "\n" not in blanks:
+            return blanks if "\n" in blanks else ""
+        return f"{indentation}{_STEP}" if (indentation := self._line(around.start)) else ""
 
 
 def _units(localization: Value) -> Iterator[Value]:
@@ -119,7 +175,7 @@ class _Copy:
     def of_key(self, key: str, margin: str) -> Pieces:
         """A localization whose source is the key of its string."""
         inner = margin + (_STEP if margin else "")
-        return ["{", f'{inner}"{_UNIT}" : ', *self._unit(key, inner), f"{margin}}}"]
+        return ["{", f'{inner}"{_UNIT}" : ', *self.unit(key, inner), f"{margin}}}"]
 
     def of(self, value: Value, margin: str) -> Pieces:
         """`margin`: the line break and indentation of the value's last line; empty in a file of one line."""
@@ -129,11 +185,11 @@ class _Copy:
         pieces: Pieces = ["{"]
         for number, (key, member) in enumerate(value.members.items()):
             text = self.file.string(member.get("value")) if key == _UNIT else None
-            made = self.of(member, inner) if text is None else self._unit(text, inner)
+            made = self.of(member, inner) if text is None else self.unit(text, inner)
             pieces += [f"{',' if number else ''}{inner}{quoted(key)} : ", *made]
         return [*pieces, f"{margin}}}"]
 
-    def _unit(self, text: str, margin: str) -> Pieces:
+    def unit(self, text: str, margin: str) -> Pieces:
         self.texts.append(text)
         inner = margin + (_STEP if margin else "")
         return [f'{{{inner}"state" : "needs_review",{inner}"value" : ', len(self.texts) - 1, f"{margin}}}"]
