@@ -24,7 +24,7 @@ _SOFT_HYPHEN = "\u00ad"
 _JOINERS = "\u200c\u200d\u2060"
 """Zero-width non-joiner, zero-width joiner, word joiner."""
 _TAG = re.compile(
-    r"[<\[&\\]|={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|"
+    r"[<\[&\\]|\{\$(?:START|CLOSE)_|={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|"
     r"\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
 )
 """Beginnings of spans that stand beside words, and belong to none."""

@@ -134,4 +134,5 @@ def test_a_localization_without_forms_stays() -> None:
     strings = {"s": {"localizations": {"en": plural("new", "a", "b"), "de": unit("Haus")}}}
     data = json.dumps({"sourceLanguage": "en", "strings": strings, "version": "1.0"}).encode()
     opened = open_file(data, "a.xcstrings", "de", 10_000)
-    assert opened.texts == [] and opened.write([]) == data
+    assert opened.texts == []
+    assert opened.write([]) == data
