@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from server.files.formats.base import Budget, DamagedFile, Encoding, OpenedFile, decode, shown
 from server.files.formats.charsets import codec_of
+from server.files.formats.gettext_header import content_type, set_language, with_charset
+from server.files.formats.gettext_plurals import has_translated_plurals, num_forms, with_plurals
 from server.text.markup.languages import primary
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
@@ -18,17 +20,9 @@ _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "b": "\b", "f": "\f"}
 _ESCAPES = str.maketrans({
     "\\": "\\\\", "\t": "\\t", "\r": "\\r", "\n": "\\n", "\v": "\\v", "\b": "\\b", "\f": "\\f", '"': '\\"',
 })  # fmt: skip
-_AFTER_LANGUAGE = ("MIME-Version:", "Content-Type:", "Content-Transfer-Encoding:", "Plural-Forms:")
 _WIDTH = 78
 _HEADER_BYTES = 2**16
 _CHARSET = re.compile(rb"Content-Type:[^\n]{0,100}?charset=([A-Za-z0-9._:-]{1,40})")
-_PLACEHOLDER = "charset=CHARSET"
-"""What templates have in place of a character set."""
-_PLURAL_PLACEHOLDER = "nplurals=INTEGER; plural=EXPRESSION"
-_NOT_ONE = frozenset({
-    "bg", "da", "de", "el", "en", "eo", "es", "et", "fi", "fo", "hu", "it", "nb", "nl", "nn", "no", "pt", "sv", "tr",
-})  # fmt: skip
-"""Languages with a plural for all numbers but 1, as gettext's manual has them."""
 _FUZZY = re.compile(r"#,(?=.*\bfuzzy\b)")
 
 
@@ -88,11 +82,15 @@ class _Message:
             elif comment.line.lstrip().startswith("#|"):
                 yield comment, ""
 
-    def untranslated_fields(self) -> Iterator[tuple[_Field, str]]:
-        """The fields without a translation, all of a fuzzy message, and the source text of each."""
+    def untranslated_fields(self, count: int | None) -> Iterator[tuple[_Field, str]]:
+        """The fields without a translation, all of a fuzzy message, and the source text of each. Of a plural, which has
+        `count` forms, also those that are missing: empty fields at the end of the last one."""
         if not (source := self.fields["msgid"].text):
             return
         plural = self.fields.get("msgid_plural")
+        if plural and count:
+            yield from ((entry, plural.text if count == 1 or entry.form else source) for entry in self._forms(count))
+            return
         for entry in self.fields.values():
             if (
                 entry.name == "msgstr"
@@ -101,6 +99,22 @@ class _Message:
             ):
                 yield entry, plural.text if plural and entry.form else source
 
+    def _forms(self, count: int) -> Iterator[_Field]:
+        """The forms of a plural that are to be translated."""
+        last = list(self.fields.values())[-1]
+        for form in range(count):
+            entry = self.fields.get(f"msgstr[{form}]")
+            if entry is None:
+                yield _Field("msgstr", form, last.end, last.end, [])
+            elif self.is_fuzzy or not entry.text:
+                yield entry
+
+    def surplus_forms(self, count: int | None) -> Iterator[_Field]:
+        """The empty forms of a plural beyond the last of `count`."""
+        for entry in self.fields.values() if count else ():
+            if entry.form is not None and entry.form >= (count or 0) and (self.is_fuzzy or not entry.text):
+                yield entry
+
 
 def open_po(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data, _declared(data))
@@ -108,10 +122,14 @@ def open_po(data: bytes, language: str, budget: Budget) -> OpenedFile:
     targets: list[_Field] = []
     texts: list[str] = []
     num_done = 0
+    count: int | None = None
     for message in _messages(text):
         if catalogue.header is None and message.is_header:
             catalogue.header = message.fields.get("msgstr")
-        untranslated = list(message.untranslated_fields())
+            count = num_forms(catalogue.written_header(encoding.name)) if catalogue.header else None
+        untranslated = list(message.untranslated_fields(count))
+        if "msgid_plural" in message.fields:
+            catalogue.surplus += message.surplus_forms(count)
         num_done += not untranslated and not message.is_header
         if untranslated:
             catalogue.comments += message.changed_comments()
@@ -133,13 +151,14 @@ def _declared(data: bytes) -> str | None:
 
 @dataclass
 class _Catalogue:
-    """A catalogue, its header, and what takes the place of which comments."""
+    """A catalogue, its header, what takes the place of which comments, and the forms of plurals that are left out."""
 
     text: str
     encoding: Encoding
     language: str
     header: _Field | None = None
     comments: list[tuple[_Comment, str]] = field(default_factory=list)
+    surplus: list[_Field] = field(default_factory=list)
 
     def encoded(self, changed: Sequence[tuple[_Field, str]]) -> bytes:
         """The file with these fields, in its own encoding if that has all characters, which its header then says."""
@@ -156,45 +175,51 @@ class _Catalogue:
         parts: list[str] = []
         if self.header is None:
             is_ascii = all(translation.isascii() for _, translation in changed) and self.text.isascii()
-            content = f"Language: {self._language()}\n" + ("" if is_ascii else _content_type(charset))
+            content = f"Language: {self._language()}\n" + ("" if is_ascii else content_type(charset))
             parts.append(newline.join(('msgid ""', _format_field("msgstr", content), "", "")))
         else:
-            header = _with_plurals(_set_language(self.header.text, self._language()), self._language())
-            header = _with_charset(header, charset, is_other)
+            header = self.written_header(charset, is_other)
             if header != self.header.text:
                 changed = [*changed, (self.header, header)]
         edits = [
-            (entry.start, entry.end, _format_field(entry.key, text).replace("\n", newline)) for entry, text in changed
+            (
+                entry.start,
+                entry.end,
+                newline * (entry.start == entry.end) + _format_field(entry.key, text).replace("\n", newline),
+            )
+            for entry, text in changed
         ]
+        edits += [(self._end_before(entry.start), entry.end, "") for entry in self.surplus]
         edits += [(comment.start, comment.end, line) for comment, line in self.comments]
         end = 0
-        for start, stop, new in sorted(edits):
+        for start, stop, new in sorted(edits, key=lambda edit: edit[:2]):
             parts += (self.text[end:start], new)
             end = stop
         return "".join([*parts, self.text[end:]])
 
+    def _end_before(self, at: int) -> int:
+        """Where the last line before `at` ends."""
+        while at and self.text[at - 1].isspace():
+            at -= 1
+        return at
+
+    def written_header(self, charset: str, is_other: bool = False) -> str:
+        """The header with the language and its plurals, and with the character set."""
+        header = "" if self.header is None else self.header.text
+        language = self._language()
+        has_other_plurals = language != self._declared() and not has_translated_plurals(self.text)
+        return with_charset(
+            with_plurals(set_language(header, language), language, has_other_plurals), charset, is_other
+        )
+
+    def _declared(self) -> str:
+        lines = self.header.text.split("\n") if self.header else []
+        return next((line[9:].strip() for line in lines if line.startswith("Language:")), "")
+
     def _language(self) -> str:
         """The target's language as gettext writes it; the header's own if that is a region of it."""
-        lines = self.header.text.split("\n") if self.header else []
-        declared = next((line[9:].strip() for line in lines if line.startswith("Language:")), "")
+        declared = self._declared()
         return declared if declared and primary(declared) == primary(self.language) else self.language.replace("-", "_")
-
-
-def _content_type(charset: str) -> str:
-    return f"Content-Type: text/plain; charset={shown(charset)}\n"
-
-
-def _with_charset(header: str, charset: str, is_other: bool) -> str:
-    """The header with the character set of the file, if it has the template's in place of it, or another one."""
-    if is_other and "charset=" in header:
-        return re.sub(r"charset=[^\s;]+", f"charset={shown(charset)}", header, count=1)
-    return header.replace(_PLACEHOLDER, f"charset={shown(charset)}", 1)
-
-
-def _with_plurals(header: str, language: str) -> str:
-    """The header with the plurals of the language, if it has the template's in place of them."""
-    rule = "(n > 1)" if language in ("fr", "pt_BR") else "(n != 1)" if primary(language) in _NOT_ONE else ""
-    return header.replace(_PLURAL_PLACEHOLDER, f"nplurals=2; plural={rule}", 1) if rule else header
 
 
 def _messages(text: str) -> Iterator[_Message]:
@@ -236,18 +261,6 @@ def _messages(text: str) -> Iterator[_Message]:
         if not message.fields.keys() - {"msgctxt", "msgid", "msgid_plural"}:
             raise DamagedFile("the file is no whole gettext catalogue: its last message has no msgstr")
         yield message
-
-
-def _set_language(header: str, language: str) -> str:
-    """The header with the language."""
-    lines = header.split("\n")
-    position = next((index for index, line in enumerate(lines) if line.startswith("Language:")), None)
-    if position is not None:
-        lines[position] = f"Language: {language}"
-    else:
-        position = next((index for index, line in enumerate(lines) if line.startswith(_AFTER_LANGUAGE)), len(lines) - 1)
-        lines.insert(position, f"Language: {language}")
-    return "\n".join(lines)
 
 
 def _format_field(name: str, text: str) -> str:
