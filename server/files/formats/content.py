@@ -3,6 +3,7 @@
 Only the beginning of a file is read, and the end of an archive, where its directory is.
 """
 
+import json
 import re
 
 from server.files.formats.base import UnsupportedFile
@@ -42,6 +43,10 @@ _HTML = frozenset({
 _MAIL = re.compile(r"(?:[!-9;-~]++:[^\n]*+\n(?:[ \t][^\n]*+\n)*+){2,}+\r?\n")
 _MAIL_FIELD = re.compile(r"^(?:From|To|Date|Subject|Message-ID|MIME-Version|Received):", re.MULTILINE | re.IGNORECASE)
 _SUBTITLE = re.compile(r"\s*+(?:\d++[ \t]*+\r?\n)?\d++:\d\d:\d\d[,.]\d++[ \t]*+-->")
+_SBV = re.compile(r"\s*+\d{1,3}:\d\d:\d\d\.\d{1,3},\d{1,3}:\d\d:\d\d\.\d{1,3}[ \t]*+\r?\n")
+_SUBSTATION = re.compile(r"\s*+(?:;[^\n]*+\n\s*+)*+\[Script Info\]", re.IGNORECASE)
+_LYRICS = re.compile(r"\s*+(?:\[[a-z]{2,8}:[^\]\n]*+\]\s*+)*+\[\d{1,3}:\d\d\.\d\d")
+_TEX = re.compile(r"(?:\s++|%[^\n]*+\n)*+\\(?:documentclass|documentstyle|usepackage|begin|chapter|section|input)\b")
 _CATALOGUE = re.compile(r'(?:[ \t]*+(?:#[^\n]*+)?\n)*+[ \t]*+(?:msgctxt|msgid)[ \t]++"')
 _JSON = re.compile(r'\s*+(?:\{\s*+["}]|\[\s*+(?:["{\[\]]|-?\d++\s*+[,\]\r\n.]|(?:true|false|null)\b))')
 _FRONT_MATTER = re.compile(r"(?:---[ \t]*+\r?\n\s*+(?:[\w\"'-]++[ \t]*+:|#|-)|\+\+\+[ \t]*+\r?\n)")
@@ -82,6 +87,14 @@ def suffix_by_content(data: bytes) -> str:
         return ".vtt"
     if _SUBTITLE.match(head):
         return ".srt"
+    if _SBV.match(head):
+        return ".sbv"
+    if _SUBSTATION.match(head):
+        return ".ass"
+    if _LYRICS.match(head):
+        return ".lrc"
+    if _TEX.match(head):
+        return ".tex"
     if root := _XML_ROOT.match(head):
         return _suffix_of_xml(head, root[1])
     if re.match(r"\s*+<!doctype html", head, re.IGNORECASE):
@@ -89,7 +102,7 @@ def suffix_by_content(data: bytes) -> str:
     if _CATALOGUE.match(head):
         return ".po"
     if _JSON.match(head) and data[-64:].replace(b"\x00", b"").rstrip().endswith((b"}", b"]")):
-        return _suffix_of_json(head)
+        return ".jsonl" if _are_json_lines(head) else _suffix_of_json(head)
     if _FRONT_MATTER.match(head) and (head.startswith("+++") or _FRONT_MATTER_END.search(head, 3)):
         return ".md"
     return suffix_of_strings(head) or _suffix_of_lines(head)
@@ -132,6 +145,16 @@ def _suffix_of_xml(head: str, root: str) -> str:
     if head.lstrip().startswith("<?xml"):
         raise _unknown(f"it is XML with the root <{root}>, which several formats may have")
     return _suffix_of_lines(head)
+
+
+def _are_json_lines(head: str) -> bool:
+    """Whether the first line is a whole value, and others follow."""
+    first, _, rest = head.lstrip().partition("\n")
+    try:
+        json.loads(first, parse_int=len, parse_float=len)
+    except (ValueError, RecursionError):
+        return False
+    return bool(rest.strip())
 
 
 def _suffix_of_json(head: str) -> str:

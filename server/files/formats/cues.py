@@ -21,8 +21,10 @@ SHORT_WORD = 3
 TAG = re.compile(
     r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})"
 )
-_TIME = re.compile(r"<[\d:.]{1,20}+>")
-_CLASS = re.compile(r"</?c(?:\.[\w.-]*+)?>")
+_TIME = re.compile(r"<[\d:.]{1,20}+>|\{\\[kK][fo]?\d{1,5}(?:\\[^{}\n]{0,200}+)?\}")
+_CLASS = re.compile(r"</?c(?:\.[\w.-]*+)?>|\{\\[^{}\n]{0,200}+\}")
+_TOGGLE = re.compile(r"\{\\([ibus])([01])\}")
+"""The beginning or end of italics, bold, underlined or struck words."""
 _OUTER = re.compile(r"(?:<i>|<b>|<u>|<c[.\w-]*+>|</i>|</b>|</u>|</c>|\{\\[^{}\n]{0,200}+\}|\s)*+")
 _SPEAKER = ("-", "\u2013", "\u2014")
 _OWN = ("[", "(", "\u266a", "\u266b", "#", ">>", *_SPEAKER)
@@ -105,7 +107,9 @@ class _Single:
         for match in TAG.finditer(text):
             placeholder_text.add_text(self._cue.read(text[end : match.start()]))
             end = match.end()
-            if match[2] is None:
+            if toggle := _TOGGLE.fullmatch(match[0]):
+                (placeholder_text.open if toggle[2] == "1" else placeholder_text.close)(toggle[1], match[0])
+            elif match[2] is None:
                 placeholder_text.add_standalone(match[0])
             elif match[1]:
                 placeholder_text.close(match[2].partition(".")[0], match[0])

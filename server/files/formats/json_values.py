@@ -1,4 +1,4 @@
-"""JSON: string values are texts; keys and all other characters stay.
+"""JSON, and a value of JSON on each line (JSON Lines): string values are texts; keys and all other characters stay.
 
 In the messages of a browser extension (objects that each have a "message"), only the messages are texts: what stands
 beside them is for translators.
@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from server.files.formats.base import Budget, DamagedFile, FileOptions, OpenedFile, decode
+from server.files.formats.base import Budget, DamagedFile, Encoding, FileOptions, OpenedFile, decode
 from server.files.formats.constants import CONSTANTS
 from server.files.formats.key_paths import KeyPaths, State
 from server.files.formats.spans import Span, opened, value
@@ -16,6 +16,7 @@ from server.text.base.words import has_letters
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?|[{}\[\],]', re.DOTALL)
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
+_LINE = re.compile(r"[^\n]++")
 _MESSAGES = "*.message"
 
 
@@ -23,11 +24,39 @@ def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) 
     """`options.keys`: see `KeyPaths`."""
     text, encoding = decode(data)
     try:
-        parsed = json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: they take quadratic time
+        parsed = _parsed(text)
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
     keys = options.keys or (_MESSAGES if _is_of_extension(parsed) else "")
     del parsed
+    return opened(text, encoding.encode, _spans(text, keys, encoding), budget, encoding.notes)
+
+
+def open_json_lines(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
+    """`options.keys` are those of each line."""
+    text, encoding = decode(data)
+    lines = [line for line in _LINE.finditer(text) if line[0].strip()]
+    for line in lines:
+        try:
+            _parsed(line[0])
+        except (ValueError, RecursionError) as error:
+            number = text.count("\n", 0, line.start()) + 1
+            raise DamagedFile(f"line {number} is no JSON, or has too many lists inside each other: {error}") from None
+
+    def spans() -> Iterator[Span]:
+        for line in lines:
+            for span in _spans(line[0], options.keys, encoding):
+                yield span._replace(start=line.start() + span.start, end=line.start() + span.end)
+
+    return opened(text, encoding.encode, spans(), budget, encoding.notes)
+
+
+def _parsed(text: str) -> object:
+    return json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: they take quadratic time
+
+
+def _spans(text: str, keys: str, encoding: Encoding) -> Iterator[Span]:
+    """The values of a text that is known to be JSON."""
 
     def write(translation: str) -> str:
         try:
@@ -36,13 +65,10 @@ def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) 
             return json.dumps(translation)
         return json.dumps(translation, ensure_ascii=False)
 
-    def spans() -> Iterator[Span]:
-        for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text):
-            source = str(json.loads(match[0]))
-            if has_letters(source) and source not in CONSTANTS:
-                yield value(*match.span(), source, write)
-
-    return opened(text, encoding.encode, spans(), budget, encoding.notes)
+    for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text):
+        source = str(json.loads(match[0]))
+        if has_letters(source) and source not in CONSTANTS:
+            yield value(*match.span(), source, write)
 
 
 def _is_of_extension(parsed: object) -> bool:

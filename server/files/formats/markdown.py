@@ -2,67 +2,34 @@
 links and syntax stay, also the syntax of extensions (task lists, definitions, admonitions). The lines of a paragraph
 are joined, as in a renderer."""
 
-import bisect
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from server.files.formats.base import Budget, FileOptions, FileTooLarge, OpenedFile, decode
 from server.files.formats.front_matter import front_matter
 from server.files.formats.markdown_blocks import is_directive, kept_lines
-from server.files.formats.markdown_labels import Label, labels_of, with_labels
+from server.files.formats.markdown_inline import Paragraph, read_inline
+from server.files.formats.markdown_references import (
+    Title,
+    labels_of_references,
+    title_of_directive,
+    titles_of_references,
+)
 from server.files.formats.template_lines import KEPT, without_tag_lines
-from server.text.base.placeholders import PlaceholderText
 from server.text.base.words import has_letters
 from server.text.markup.markup import Markup, read_markup
-from server.text.spans.table import TEMPLATE, add_template
 
 BASE_TOKENS, CHARACTERS_PER_TOKEN = 100_000, 4
 """Lines and tokens (beginnings, ends and contents of blocks) that a file may have, plus one for every 4 permitted
 characters; each takes 0.5 kB of memory."""
 MAX_MISSES = 20
 """Cells that are not found in their row, after which the rest of the row is not searched."""
-_LONGEST_CODE = 2000
 _TASK = re.compile(r"\[[ xX]\]\s+")
 _DEFINITION = re.compile(r"[:~][ \t]+|\*\[[^\[\]\n]{1,100}+\]:[ \t]+")
 """Of a term, and of an abbreviation."""
 _FORMULA = re.compile(r"\$\$[^$]*\$\$")
-_INLINE = re.compile(
-    r"(?P<ticks>`++)"  # code
-    r"|(?P<lone>!\[[^\[\]\n]{0,500}+\]\((?:data:[^()\s]*+|[^()\n]{0,1000}+)\)"  # an image
-    r"|\\[!-/:-@\[-`{-~]"  # an escaped character
-    r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
-    r"|<[A-Za-z!/][^<>]{0,1000}+>"  # HTML, an address
-    r"|\[\^[^\[\]\n]{1,100}+\])"  # a footnote
-    rf"|(?P<template>{TEMPLATE.pattern})"
-    r"|(?P<link>\[)(?=[^\[\]]{1,1000}+\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
-    r"|(?P<unlink>\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"
-    r"|(?P<emphasis>\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)|~~|==)",
-    re.DOTALL,
-)
-
-
-@dataclass(frozen=True)
-class _Paragraph:
-    """A paragraph, or a part of one; `labels` of its images and links by their placeholders."""
-
-    placeholder_text: PlaceholderText
-    labels: dict[str, list[Label]] = field(default_factory=dict)
-
-    @property
-    def texts(self) -> list[str]:
-        return [self.placeholder_text.text, *(label.text for labels in self.labels.values() for label in labels)]
-
-    def write(self, translations: Sequence[str]) -> str:
-        translation, *others = translations
-        raw = dict(self.placeholder_text.raw)
-        for placeholder, labels in self.labels.items():
-            own, others = others[: len(labels)], others[len(labels) :]
-            raw[placeholder] = with_labels(raw[placeholder], labels, own)
-        return replace(self.placeholder_text, raw=raw).render(translation, str)
-
-
 _LINE_END = re.compile(r"\r\n?|\n")
 """As the parser counts lines."""
 
@@ -72,7 +39,7 @@ class _Part(NamedTuple):
 
     start: int
     end: int
-    content: _Paragraph | Markup
+    content: Paragraph | Markup | Title
 
 
 def open_markdown(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
@@ -94,6 +61,8 @@ def open_markdown(data: bytes, language: str, budget: Budget, options: FileOptio
         end, remaining = len(front.raw), iter(translations[first:])
         for part in parts:
             translated = [next(remaining) for _ in part.content.texts]
+            if isinstance(part.content, Paragraph) and translated == part.content.texts:
+                continue
             written += (text[end : part.start], part.content.write(translated))
             end = part.end
         return encoding.encode("".join([*written, text[end:]]))
@@ -118,8 +87,9 @@ class _Tokens(list[Any]):
         super().append(token)
 
 
-def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
-    """The parser's tokens of blocks. Inline syntax is not parsed: hostile texts would take quadratic time."""
+def _blocks(text: str, max_tokens: int) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The parser's tokens of blocks, and its environment, with definitions of links. Inline syntax is not parsed:
+    hostile texts would take quadratic time."""
     from markdown_it import MarkdownIt
     from markdown_it.rules_core import StateCore
 
@@ -129,16 +99,31 @@ def _blocks(text: str, max_tokens: int) -> Sequence[Any]:
     state = StateCore(text, parser, {})
     state.tokens = _Tokens(max_tokens)
     parser.core.process(state)
-    return state.tokens
+    return state.tokens, state.env
 
 
 def _parts(text: str, offset: int, max_tokens: int, languages: tuple[str, str]) -> Iterator[_Part]:
-    """Inline texts and blocks of HTML from `offset` on. A text that is not found at the lines that the parser gives
-    stays untranslated."""
+    """Inline texts, blocks of HTML and titles from `offset` on, in order. A text that is not found at the lines that
+    the parser gives stays untranslated."""
     read = text[:offset] + without_tag_lines(text[offset:])
     starts = [offset, *(end.end() for end in _LINE_END.finditer(read, offset)), len(read) + 1]
+    tokens, environment = _blocks(read[offset:], max_tokens)
+    titles = [_Part(*placed) for placed in titles_of_references(text, environment, starts)]
+    yield from sorted([*titles, *_parts_of(text, read, starts, tokens, environment, languages)], key=itemgetter(0))
+
+
+def _parts_of(
+    text: str,
+    read: str,
+    starts: Sequence[int],
+    tokens: Sequence[Any],
+    environment: dict[str, Any],
+    languages: tuple[str, str],
+) -> Iterator[_Part]:
+    """The parts of the parser's tokens. `starts`: where the lines begin that it has read."""
+    offset, references = starts[0], labels_of_references(environment)
     cursor, row, misses, kept = offset, offset, 0, kept_lines(_LINE_END.split(text[offset:]))
-    for token in _blocks(read[offset:], max_tokens):
+    for token in tokens:
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(starts) - 1)], len(text))
@@ -154,20 +139,24 @@ def _parts(text: str, offset: int, max_tokens: int, languages: tuple[str, str]) 
         content = [
             (line.lstrip(), token.map[0] + number in kept) for number, line in enumerate(token.content.split("\n"))
         ]
-        places = _find_lines(text, content, max(cursor, first), stop)
-        misses += not places
+        places, titles = _find_lines(text, content, max(cursor, first), stop)
+        misses += not places and not titles
+        yield from (_Part(*title) for title in titles)
         for number, (start, end) in enumerate(places):
             box = None if number else _TASK.match(text, start, end)  # a task's "[ ]"
             begin = box.end() if box else start
-            yield _Part(begin, end, _read(" ".join(map(str.strip, _LINE_END.split(text[begin:end])))))
+            yield _Part(begin, end, read_inline(" ".join(map(str.strip, _LINE_END.split(text[begin:end]))), references))
             cursor = end
 
 
-def _find_lines(text: str, content: Sequence[tuple[str, bool]], start: int, stop: int) -> list[tuple[int, int]]:
+def _find_lines(
+    text: str, content: Sequence[tuple[str, bool]], start: int, stop: int
+) -> tuple[list[tuple[int, int]], list[tuple[int, int, Title]]]:
     """(start, end) of the content's lines between `start` and `stop`, but for those that are kept. Consecutive lines
-    are one place, unless there is a hard line break or the syntax of a quote, list or definition between them. Empty
-    when a line is not found."""
+    are one place, unless there is a hard line break or the syntax of a quote, list or definition between them. No place
+    when a line is not found. Also the titles of directives."""
     places: list[tuple[int, int]] = []
+    titles: list[tuple[int, int, Title]] = []
     is_joined = False
     for line, is_kept in content:
         if line and not line.strip(KEPT):
@@ -175,9 +164,11 @@ def _find_lines(text: str, content: Sequence[tuple[str, bool]], start: int, stop
             continue
         position = text.find(line, start, stop) if line else -1
         if position < 0:
-            return []
+            return [], []
         end = position + len(line)
         if is_kept or is_directive(line):
+            title = None if is_kept else title_of_directive(line)
+            titles += [(position, end, title)] if title else []
             is_joined, start = False, end
             continue
         if definition := _DEFINITION.match(line):
@@ -189,63 +180,4 @@ def _find_lines(text: str, content: Sequence[tuple[str, bool]], start: int, stop
         else:
             places.append((position, position + bare))
         is_joined, start = not is_hard, end
-    return places
-
-
-def _read(content: str) -> _Paragraph:
-    placeholder_text, end = PlaceholderText(), 0
-    code, labels = _CodeSpans(content), dict[str, list[Label]]()
-    while match := _INLINE.search(content, end):
-        placeholder_text.add_text(content[end : match.start()])
-        end = match.end()
-        if match["ticks"]:
-            start, end = code.after(*match.span())
-            placeholder_text.add_text(content[match.start() : start])
-            if end > start:
-                placeholder_text.add_standalone(content[start:end])
-        elif match["lone"]:
-            placeholder_text.add_standalone(match[0])
-            if match[0].startswith("!") and (found := list(labels_of(match[0]))):
-                labels[placeholder_text.parts[-1]] = found
-        elif match["template"]:
-            add_template(placeholder_text, match[0])
-        elif match["link"]:
-            placeholder_text.open("link", match[0])
-        elif match["unlink"]:
-            placeholder_text.close("link", match[0])
-            if found := list(labels_of(match[0])):
-                labels[placeholder_text.parts[-1]] = found
-        else:
-            _emphasis(placeholder_text, match, content)
-    placeholder_text.add_text(content[end:])
-    return _Paragraph(placeholder_text, labels)
-
-
-class _CodeSpans:
-    """Code spans: each ends at the next run of backticks of the same length."""
-
-    def __init__(self, content: str) -> None:
-        self._runs: dict[int, list[int]] = {}  # length -> starts
-        for run in re.finditer("`+", content):
-            self._runs.setdefault(len(run[0]), []).append(run.start())
-
-    def after(self, start: int, end: int) -> tuple[int, int]:
-        """(start, end) of the code span, backticks included, that begins in the run of backticks from `start` to `end`.
-        If no run has the same length, the span begins with fewer of them. (end, end) without a span."""
-        for length in range(end - start, 0, -1):
-            starts = self._runs.get(length, ())
-            index = bisect.bisect_left(starts, end)
-            if index < len(starts) and 0 < starts[index] - end <= _LONGEST_CODE:
-                return end - length, starts[index] + length
-        return end, end
-
-
-def _emphasis(placeholder_text: PlaceholderText, match: re.Match[str], content: str) -> None:
-    """Emphasis opens before a word and closes after one; elsewhere its characters are text."""
-    before, after = content[match.start() - 1 : match.start()], content[match.end() : match.end() + 1]
-    if before.strip() and placeholder_text.has_open(match[0]):
-        placeholder_text.close(match[0], match[0])
-    elif after.strip():
-        placeholder_text.open(match[0], match[0])
-    else:
-        placeholder_text.add_text(match[0])
+    return places, titles

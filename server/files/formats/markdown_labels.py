@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from server.text.base.placeholders import PLACEHOLDER, without_placeholders
 from server.text.base.words import has_letters
+from server.text.markup.attributes import ATTRIBUTE, VISIBLE
 
 _IMAGE = re.compile(r"!\[([^\[\]\n\\]*+)\]\(")
 _TITLE = re.compile(r"""\s(?:"([^"\n\\]*+)"|'([^'\n\\]*+)')\s*\)\Z""")
-_SPECIAL = re.compile(r"[\[\]\\\"'()]")
+_SPECIAL = re.compile(r"[\[\]\\\"'()<>&]")
 
 
 class Label(NamedTuple):
@@ -21,13 +22,27 @@ class Label(NamedTuple):
 
 
 def labels_of(raw: str) -> Iterator[Label]:
-    """The labels of an image, `![a dog](dog.png "Rex")`, or of the end of a link, `](a.html "More")`."""
+    """The labels of an image, `![a dog](dog.png "Rex")`, of the end of a link, `](a.html "More")`, or of a tag of HTML,
+    `<img alt="a dog">`."""
+    if raw.startswith("<"):
+        yield from _labels_of_tag(raw)
+        return
     for match in (_IMAGE.match(raw), _TITLE.search(raw)):
         if match is None:
             continue
         group = next(number for number, value in enumerate(match.groups(), 1) if value is not None)
         if has_letters(match[group]):
             yield Label(*match.span(group), without_placeholders(match[group]))
+
+
+def _labels_of_tag(raw: str) -> Iterator[Label]:
+    """The values that readers see and that have no references to characters."""
+    for match in ATTRIBUTE.finditer(raw):
+        start, end = match.span("value")
+        if match[1].lower() in VISIBLE and raw[start] in "\"'" and "&" not in match["value"]:
+            text = raw[start + 1 : end - 1]
+            if has_letters(text):
+                yield Label(start + 1, end - 1, without_placeholders(text))
 
 
 def with_labels(raw: str, labels: Sequence[Label], translations: Sequence[str]) -> str:

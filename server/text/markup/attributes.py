@@ -20,7 +20,8 @@ _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
 ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 
-_VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
+VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
+"""Attributes of all elements."""
 _PAGE = "srcdoc"
 _DATA = re.compile(
     r"""data:(?:(?<==data:)|(?<==["']data:)|(?<=url\(data:)|(?<=url\(["']data:))"""
@@ -209,7 +210,7 @@ def _is_visible(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
             return tag == "input" and attributes.get("type", "").lower() in _BUTTONS
         case "title":
             return tag not in ("link", "style")  # the name of a style sheet
-    return attribute in _VISIBLE
+    return attribute in VISIBLE
 
 
 def unquoted(value: str) -> str:

@@ -28,6 +28,8 @@ def small_files() -> dict[str, bytes]:
     """A small file for every row of the table, by its name."""
     text = "\n".join(LINES)
     timed = "".join(f"{n}\n00:00:0{n},000 --> 00:00:0{n},500\n{line}\n\n" for n, line in enumerate(LINES, 1))
+    dialogues = timed_lines("Dialogue: 0,0:00:0{n}.00,0:00:0{n}.50,Default,,0,0,0,,{line}\n")
+    substation = f"[Script Info]\nTitle: No\n\n[Events]\n{dialogues}"
     page = "<html lang='en'><p>We <b>walk</b> home <i>in the rain</i>.<p>Yes<br>and <a href='x'>no</a>.</html>"
     units = "".join(f'<trans-unit id="{n}"><source>We <g id="1">walk</g> {n}.</source></trans-unit>' for n in range(3))
     messages = "".join(f'#: a.c:{n}\nmsgid "We walk home {n}."\nmsgstr ""\n\n' for n in range(3))
@@ -40,12 +42,17 @@ def small_files() -> dict[str, bytes]:
         ".htm": page,
         ".srt": timed,
         ".vtt": "WEBVTT\n\n" + timed.replace(",", "."),
+        ".sbv": timed_lines("0:00:0{n}.000,0:00:0{n}.500\n{line}\n\n"),
+        ".ass": substation,
+        ".ssa": substation,
         ".xliff": f'<xliff version="1.2"><file source-language="en"><body>{units}</body></file></xliff>',
         ".xlf": f'<xliff version="1.2"><file source-language="en"><body>{units}</body></file></xliff>',
         ".po": f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n{messages}',
         ".csv": '"We walk home.",1,no letters\n"She said ""yes"".",2,x\n',
         ".tsv": "We walk home.\t1\nYes.\t2\n",
         ".json": json.dumps({"a": [*LINES, "\ud800 lone"], "b": {"c": "Yes."}}),
+        ".jsonl": "".join(json.dumps({"a": line, "b": 1}) + "\n" for line in LINES),
+        ".ndjson": "".join(json.dumps({"a": line, "b": 1}) + "\n" for line in LINES),
         **strings_files(),
     }
     made = {f"small{suffix}": content.encode() for suffix, content in contents.items()}
@@ -60,6 +67,10 @@ def small_files() -> dict[str, bytes]:
     made |= {f"small{suffix}": small_opendocument(kind) for suffix, kind in OPENDOCUMENT.items()}
     assert {f"small{suffix}" for suffix in FORMATS} == set(made)
     return made
+
+
+def timed_lines(pattern: str) -> str:
+    return "".join(pattern.format(n=n, line=line) for n, line in enumerate(LINES, 1))
 
 
 def strings_files() -> dict[str, str]:

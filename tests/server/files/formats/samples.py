@@ -1,5 +1,6 @@
 """Files of every format made of generated texts, and ordinary ones."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,6 +41,19 @@ def _json(text: str) -> bytes:
     return _utf8(f'[{whole}, "end"]' if whole else f'[{text} "end"]')
 
 
+def _json_lines(text: str) -> bytes:
+    """Lines that are no JSON become strings."""
+
+    def line_of(line: str) -> str:
+        try:
+            json.loads(line)
+        except (ValueError, RecursionError):
+            return json.dumps(line)
+        return line
+
+    return _utf8("\n".join(line_of(line) for line in text.split("\n") if line.strip()))
+
+
 def _catalogue(text: str) -> bytes:
     """Lines that do not belong to a catalogue become strings."""
 
@@ -64,6 +78,7 @@ def _xml(before: str, after: str) -> Callable[[str], bytes]:
 
 
 _LINES = ORDINARY.strip().split(". ")
+_DIALOGUE = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,"
 _CUE = "00:00:01,000 --> 00:00:02,000\n"
 
 SAMPLES = {
@@ -105,6 +120,28 @@ SAMPLES = {
         ),
         f"1\n{_CUE}{_LINES[0]} &amp; on\n<i>{_LINES[1][:40]}</i>\n\n",
         lambda text: _utf8(f"WEBVTT\n\n{text}"),
+    ),
+    ".sbv": Sample(
+        (
+            "0:00:01.000,0:00:02.000\n", ",", "\n", "\r\n", "<i>", "</i>", "text ", "- ", "{\\an8}",
+            "{", ":", "0", "\n\n",
+        ),
+        f"0:00:01.000,0:00:02.000\n{_LINES[0]}\n{_LINES[1][:40]}\n\n",
+        lambda text: _utf8(f"0:00:01.000,0:00:02.000\ntext\n\n{text}"),
+    ),
+    ".ass": Sample(
+        (
+            _DIALOGUE, "\n", "\r\n", "{\\i1}", "{\\i0}", "{", "}", "\\N", "\\h", "\\n", "\\", "{\\k9}", "{\\p1}",
+            "text ", "- ", ",", "{note}", "[Events]\n", "[Other]\n", "Format: a,b\n", "Comment: ", "Dialogue: ",
+            "{\\k9}a ", "[",
+        ),
+        f"{_DIALOGUE}{_LINES[0]}\\Nand {{\\i1}}{_LINES[1][:40]}{{\\i0}}\n",
+        lambda text: _utf8(f"[Script Info]\n\n[Events]\n{_DIALOGUE}text\n{text}"),
+    ),
+    ".jsonl": Sample(
+        ('"', "\\", '"a"', '\n"a b"\n', '\n{"a": "b"}\n', "\n[]\n", "\n", "\n9\n", "true", "[", "]", "{", "}", "text "),
+        f'{{"text": "{_LINES[0]}"}}\n{{"text": "{_LINES[1]}"}}\n',
+        _json_lines,
     ),
     ".xliff": Sample(
         (

@@ -10,7 +10,7 @@ from server.files.formats.registry import FORMATS, open_file, suffix_of
 from tests.server.files.some import small_files
 
 SMALL = small_files()
-SAME = {".htm": ".html", ".mdx": ".md", ".xlf": ".xliff", ".yml": ".yaml"}
+SAME = {".htm": ".html", ".mdx": ".md", ".xlf": ".xliff", ".yml": ".yaml", ".ssa": ".ass", ".ndjson": ".jsonl"}
 """Suffixes of one format."""
 
 
@@ -52,6 +52,13 @@ def test_neither_line_ends_nor_byte_order_marks_hide_a_format(name: str, newline
         ('<?xml version="1.0"?>\n<!-- x -->\n<xliff version="2.0"/>', ".xliff"),
         ("key;text\na.b;Yes\n", ".csv"),
         ('{"a": "Yes"}\n', ".json"),
+        ('{"a": "Yes"}\n\n{"a": "No"}\n', ".jsonl"),
+        ('{"a":\n"Yes"}\n', ".json"),
+        ("0:00:01.000,0:00:02.000\nYes.\n", ".sbv"),
+        ("; A note\n[Script Info]\n[Events]\n", ".ass"),
+        ("[ti:A song]\n[00:12.00]Yes\n", ".lrc"),
+        ("[10:30] Yes\n", ".txt"),
+        ("% A note\n\\documentclass{article}\n", ".tex"),
         ("[1] See the book, page 5.\n[2] See there.", ".txt"),
         ("[Yes]", ".txt"),
         ("Good morning, dear neighbour.\nHow are you, sir?\n", ".txt"),

@@ -98,7 +98,8 @@ about it</summary>
 def test_extensions_of_markdown() -> None:
     written = translated(EXTENSIONS.encode(), "a.md").decode()
     assert written == (
-        EXTENSIONS.replace("to do, see [x] there", "TO DO, SEE [X] THERE")
+        EXTENSIONS.replace(":::note Title", ":::note TITLE")
+        .replace("to do, see [x] there", "TO DO, SEE [X] THERE")
         .replace("done\n  at last", "DONE AT LAST")
         .replace("indented text\n    goes on", "INDENTED TEXT GOES ON")
         .replace("some text", "SOME TEXT")

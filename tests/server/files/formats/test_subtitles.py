@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.files.formats.base import Budget, OpenedFile
+from server.files.formats.base import Budget, DamagedFile, OpenedFile
+from server.files.formats.registry import open_file
 from server.files.formats.subtitle_lines import share
 from server.files.formats.subtitles import open_srt, open_vtt
 from tests.growth import assert_linear
@@ -115,3 +117,11 @@ def test_times_of_words_stay_in_order() -> None:
 
 def test_sharing_takes_linear_time() -> None:
     assert_linear(lambda text: share(text, [3, 1, 4, 1, 5]), (" ", "a", "a ", "a, ", "und ", ". "))
+
+
+def test_subtitles_of_youtube_keep_their_times() -> None:
+    data = "0:00:01.000,0:00:02.000\nWe walk\nhome.\n\n0:00:03.000,0:00:04.000\n- Yes.\n- No.\n"
+    opened = open_file(data.encode(), "a.sbv", "de", 10_000)
+    assert opened.write([text.upper() for text in opened.texts]).decode() == data.upper()
+    with pytest.raises(DamagedFile, match="no line like 0:00:01"):
+        open_file(b"We walk.\n", "a.sbv", "de", 10_000)
