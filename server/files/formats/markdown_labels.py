@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from server.text.base.placeholders import PLACEHOLDER, without_placeholders
 from server.text.base.words import has_letters
-from server.text.markup.attributes import ATTRIBUTE, VISIBLE
+from server.text.markup.attributes import ATTRIBUTE, is_visible
 
 _IMAGE = re.compile(r"!\[([^\[\]\n\\]*+)\]\(")
 _TITLE = re.compile(r"""\s(?:"([^"\n\\]*+)"|'([^'\n\\]*+)')\s*\)\Z""")
@@ -39,7 +39,7 @@ def _labels_of_tag(raw: str) -> Iterator[Label]:
     """The values that readers see and that have no references to characters."""
     for match in ATTRIBUTE.finditer(raw):
         start, end = match.span("value")
-        if match[1].lower() in VISIBLE and raw[start] in "\"'" and "&" not in match["value"]:
+        if is_visible(match[1].lower(), "", {}, raw) and raw[start] in "\"'" and "&" not in match["value"]:
             text = raw[start + 1 : end - 1]
             if has_letters(text):
                 yield Label(start + 1, end - 1, without_placeholders(text))

@@ -20,7 +20,7 @@ _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")
 ATTRIBUTE = re.compile(r"""\s([^\s"'<>/=]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'=<>`]+)""")
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 
-VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
+_VISIBLE = frozenset({"alt", "title", "placeholder", "aria-label", "aria-description", "aria-placeholder"})
 """Attributes of all elements."""
 _PAGE = "srcdoc"
 _DATA = re.compile(
@@ -28,6 +28,8 @@ _DATA = re.compile(
     r"""[\w.+/-]{1,100}(?:;[\w=-]{1,100}){0,4},[\w+/=%.~!*-]{1000,}+"""
 )
 """It begins with its letters, not with what is before them: a pattern that begins with letters is found faster."""
+_COMPONENT = re.compile(r"<[A-Z]\w{0,60}?[a-z]")
+"""The tag of a component of JSX or Vue, whose `label` is shown."""
 _LABELLED = frozenset({"optgroup", "option", "track"})
 _BUTTONS = frozenset({"button", "reset", "submit"})
 _DESCRIPTIONS = frozenset({
@@ -160,7 +162,7 @@ def extract_values(tag: str, name: str, values: list[Slotted], read: Callable[[s
     parts: list[str] = []
     end = 0
     for match in matches:
-        slotted = _slotted(match, name, attributes, read)
+        slotted = _slotted(match, name, attributes, read, tag)
         if slotted is not None:
             start, stop = match.span("value")
             parts += (tag[end:start], slot(values, slotted))
@@ -169,11 +171,15 @@ def extract_values(tag: str, name: str, values: list[Slotted], read: Callable[[s
 
 
 def _slotted(
-    match: re.Match[str], tag: str, attributes: dict[str, str], read: Callable[[str], Document] | None
+    match: re.Match[str],
+    tag: str,
+    attributes: dict[str, str],
+    read: Callable[[str], Document] | None,
+    raw_tag: str,
 ) -> Slotted | None:
     """What is translated of an attribute, if anything is."""
     attribute, raw = match[1].lower(), match["value"]
-    if _is_visible(attribute, tag, attributes) and _SLOT not in raw:
+    if is_visible(attribute, tag, attributes, raw_tag) and _SLOT not in raw:
         value = Value(raw)
         return value if has_letters(value.text) else None
     if read is not None and attribute == _PAGE and tag == "iframe":
@@ -199,18 +205,18 @@ def fill_slots(
     return _SLOTS.sub(lambda slot: rendered[int(slot[1])], document) if values else document
 
 
-def _is_visible(attribute: str, tag: str, attributes: dict[str, str]) -> bool:
-    """Whether readers see the value of `attribute` in a tag that has these `attributes`."""
+def is_visible(attribute: str, tag: str, attributes: dict[str, str], raw: str) -> bool:
+    """Whether readers see the value of `attribute` in a tag that has these `attributes`; `raw`: the tag as it is."""
     match attribute:
         case "content":
             return tag == "meta" and attributes.get("name", attributes.get("property", "")).lower() in _DESCRIPTIONS
         case "label":
-            return tag in _LABELLED
+            return tag in _LABELLED or _COMPONENT.match(raw) is not None
         case "value":
             return tag == "input" and attributes.get("type", "").lower() in _BUTTONS
         case "title":
             return tag not in ("link", "style")  # the name of a style sheet
-    return attribute in VISIBLE
+    return attribute in _VISIBLE
 
 
 def unquoted(value: str) -> str:

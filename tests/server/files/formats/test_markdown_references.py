@@ -36,6 +36,9 @@ def upper(text: str, suffix: str = ".md") -> str:
         ('::: {.note title="x y"}\nYes.\n:::\n', '::: {.note title="x y"}\nYES.\n:::\n'),
         ('A <img alt="dog" src="b"> runs.', 'A <img alt="DOG" src="b"> RUNS.'),
         ('See <Button onClick={() => f({a: "b c"})} /> here.', 'SEE <Button onClick={() => f({a: "b c"})} /> HERE.'),
+        ('A <Tab label="dog" id="x y" /> here.', 'A <Tab label="DOG" id="x y" /> HERE.'),
+        ('<Tab label="dog">yes</Tab>\n', '<Tab label="DOG">YES</Tab>\n'),
+        ('<track label="dog"> <i label="dog"> yes', '<track label="DOG"> <i label="dog"> YES'),
         ("Yes {/* a note */} and no.", "YES {/* a note */} AND NO."),
     ],
 )
