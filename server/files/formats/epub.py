@@ -18,8 +18,9 @@ from server.files.formats.xml_files import encoding_of, valid_text
 from server.files.formats.xml_labels import Labels, Seen
 from server.files.formats.xml_part import Part, TextsOfFile, unpacked, written_parts
 from server.files.formats.xml_places import Element, elements
+from server.text.markup.escaping import escape_xml
 from server.text.markup.languages import PageLanguage
-from server.text.markup.markup import Markup, escape_xml, read_markup
+from server.text.markup.markup import Markup, read_markup
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _OBFUSCATIONS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})

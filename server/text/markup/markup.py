@@ -6,9 +6,8 @@ A document is split at its block tags; between them are texts with placeholders 
 """
 
 import dataclasses
-import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from server.runtime.checkpoints import checkpoint
@@ -24,6 +23,7 @@ from server.text.markup.attributes import (
     unescaped,
     without_data,
 )
+from server.text.markup.escaping import escape_html, escape_xml, xml_texts
 from server.text.markup.foreign import foreign_elements, language_of
 from server.text.markup.languages import PageLanguage, primary
 from server.text.markup.tokens import Kind, Token, element_end, find_inline_in_xml, is_opening, tokens_of
@@ -53,8 +53,9 @@ _DEEPEST = 3
 _NO_TRANSLATE = re.compile(
     r"""(?:\s|["'])translate\s*=\s*["']?no\b|\sclass\s*=\s*(?:["'][^"']*\bnotranslate\b|notranslate\b)""", re.IGNORECASE
 )
-_XML_ENTITY = re.compile(r"&(?:(lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6})|[\w.:-]+);")
-_XML_NAMES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_LINE_ENDS = re.compile(r"[ \t]*+\r?\n\s*+")
+_CONTROLS = ("{%", "{{", "{#", "<%", "<?", "@", "{!", "[%")
+"""Beginnings of tags of template engines."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class Markup:
         number differs."""
         if len(translations) != len(self.texts):
             raise ValueError(f"{len(translations)} translations for {len(self.texts)} texts")
-        escape = escape or (_escape_html if self.kind == "html" else escape_xml)
+        escape = escape or (escape_html if self.kind == "html" else escape_xml)
         remaining = iter(translations)
         document = "".join(
             part if isinstance(part, str) else part.render(next(remaining), escape) for part in self.parts
@@ -116,11 +117,20 @@ class _Reader:
         self.raw.append(raw)
         add_templates(self.placeholder_text, raw, self._add_html if self.kind == "html" else self._add_xml)
 
+    def _is_after_control(self) -> bool:
+        """Whether a tag of a template engine that shows nothing is before this."""
+        parts = self.placeholder_text.parts
+        before = self.placeholder_text.raw.get(parts[-1], "") if parts else ""
+        return before.startswith(_CONTROLS) and not shows_value(before)
+
     def _add_html(self, raw: str) -> None:
+        if (blanks := _LINE_ENDS.match(raw)) and self._is_after_control():
+            self.placeholder_text.raw[self.placeholder_text.parts[-1]] += blanks[0]  # lines of tags stay lines
+            raw = raw[blanks.end() :]
         self.placeholder_text.add_text(unescaped(raw))
 
     def _add_xml(self, raw: str) -> None:
-        for part, is_entity in _xml_texts(raw):
+        for part, is_entity in xml_texts(raw):
             self.placeholder_text.add_standalone(part) if is_entity else self.placeholder_text.add_text(part)
 
     def inline(self, token: Token) -> None:
@@ -150,11 +160,17 @@ class _Reader:
             first, last = self.raw[0], self.raw[-1]
             before = first[: len(first) - len(first.lstrip())] if self.kind == "html" else ""
             after = last[len(last.rstrip()) :] if self.kind == "html" else ""
+            after = "" if self._has_written(after) else after
             self._strip(before, after)
             self.parts.append(Block(before, self.placeholder_text, after, "".join(self.raw)))
         else:
             self.parts.append("".join(self.raw))
         self.placeholder_text, self.raw = PlaceholderText(), []
+
+    def _has_written(self, after: str) -> bool:
+        """Whether the last tag has the blanks behind it."""
+        parts = [part for part in self.placeholder_text.parts if part]
+        return bool(after) and self.placeholder_text.raw.get(parts[-1], "").endswith(after)
 
     def _strip(self, before: str, after: str) -> None:
         parts = [part for part in self.placeholder_text.parts if part]
@@ -277,27 +293,3 @@ def _picture(tokens: Sequence[Token], read_page: Callable[[str], Markup]) -> Mar
             reader.flush()
     reader.flush()
     return Markup([part for part in reader.parts if part], "html", reader.values)
-
-
-def _xml_texts(raw: str) -> Iterator[tuple[str, bool]]:
-    """Texts, and entities that only the document declares, each with True for an entity."""
-    end = 0
-    for match in _XML_ENTITY.finditer(raw):
-        yield raw[end : match.start()], False
-        end = match.end()
-        code = int(match[2]) if match[2] else int(match[3], 16) if match[3] else None
-        if match[1]:
-            yield _XML_NAMES[match[1]], False
-        elif code is not None and 31 < code < 0xD800:
-            yield chr(code), False
-        else:
-            yield match[0], True
-    yield raw[end:], False
-
-
-def _escape_html(text: str) -> str:
-    return html.escape(text, quote=False).replace("\u00a0", "&nbsp;")
-
-
-def escape_xml(text: str) -> str:
-    return html.escape(text, quote=False)

@@ -42,13 +42,20 @@ TEMPLATES = (
     ),
     Row(
         "double braces of Mustache, Handlebars, Jinja, Liquid, Go, Angular, Hugo's shortcodes",
-        r"\$?\{\{\{?(?:[^{}]++|\{[^{}]*+\}|\}(?!\}))*+\}\}\}?",
+        r"\$?\{\{(?:\{(?:[^{}]++|\{[^{}]*+\}|\}(?!\}))*+\}\}\}|(?!\{)(?:[^{}]++|\{[^{}]*+\}|\}(?!\}))*+\}\}\}?)",
         r"\{\{",
         (
             "{{ user.name }}", "{{{ raw }}}", "{{- .Title | upper -}}", "{{#if order.late}}", "{{/if}}", "{{> footer}}",
             '{{< figure src="/images/a b.jpg" alt="The cover. It is {blue}." width="600" >}}', "{{boys, number}}",
             "{{% notice warning %}}", "{{ f({a: 1}) }}", "{{ item | date:'dd MMM' }}", "${{ secrets.TOKEN }}",
         ),
+    ),
+    Row(
+        "comments and raw text of Liquid, Jinja, Twig",
+        r"\{%-?\s{0,9}(?:comment|raw|verbatim)(?=[\s%-])(?:[^%{]++|%(?!\}))*+%\}(?:[^{]++|\{(?!%))*+\{%-?\s{0,9}end(?:comment|raw|verbatim)"
+        r"\s{0,9}-?%\}",
+        r"\{%",
+        ("{% comment %}A note. It is old.{% endcomment %}", "{%- raw -%}{{ a. b }}{%- endraw -%}"),
     ),
     Row(
         "percent braces of Jinja, Twig, Liquid",

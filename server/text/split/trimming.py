@@ -22,7 +22,10 @@ from server.text.split.segment import Segment
 
 # Unicode's spaces except control characters, zero-width space, byte order mark, marks of direction that embed nothing.
 OUTER_SPACE = " \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200C))) + "\u202f\u205f\u3000\ufeff\u061c\u200e\u200f"
-_OUTER_SPACES = re.compile(f"[{OUTER_SPACE}]*+")
+_JOINERS = "\u00ad\u034f\u200c\u2060"
+"""Soft hyphen, grapheme joiner, non-joiner, word joiner: at the ends of a sentence they only pad it."""
+_OUTER = OUTER_SPACE + _JOINERS
+_OUTER_SPACES = re.compile(f"[{_OUTER}]*+")
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|t[rdh]|thead|tbody|blockquote|section|article|br|hr)"
     r"(?:\s[^<>]{0,500}+)?/?>",
@@ -63,13 +66,13 @@ def _without_templates(part: str, start: int, end: int, templates: Sequence[tupl
             start = _spaces_end(part, stop, end)
     for first, stop in reversed(templates):
         if stop == end > first >= start and not shows_value(part[first:stop]):
-            end = start + len(part[start:first].rstrip(OUTER_SPACE))
+            end = start + len(part[start:first].rstrip(_OUTER))
     return start, end
 
 
 def _inner(part: str) -> tuple[int, int]:
     """(start, end) of `part` without spaces, emoji and placeholders at its ends."""
-    start, end = len(part) - len(part.lstrip(OUTER_SPACE)), len(part.rstrip(OUTER_SPACE))
+    start, end = len(part) - len(part.lstrip(_OUTER)), len(part.rstrip(_OUTER))
     if part[start] in _RULE_SIGNS or part[end - 1] in _RULE_SIGNS:
         start, end = _without_rules(part, start, end)
     if part.isascii():
@@ -85,7 +88,7 @@ def _without_rules(part: str, start: int, end: int) -> tuple[int, int]:
     sign = part[end - 1]
     bare = part[start:end].rstrip(sign)
     if sign in _RULE_SIGNS and len(bare) + _SHORTEST_RULE <= end - start and bare[-1:] == " ":
-        end = start + len(bare.rstrip(OUTER_SPACE))
+        end = start + len(bare.rstrip(_OUTER))
     return (start, end) if has_letters(part[start:end]) else (0, 0)
 
 
@@ -103,7 +106,7 @@ class _Trimmer:
             self._start += self._at_start()
             self._end -= self._at_end()
             self._start = _spaces_end(self._part, self._start, self._end)
-            while self._part[self._end - 1] in OUTER_SPACE:
+            while self._part[self._end - 1] in _OUTER:
                 self._end -= 1
         return self._start, self._end
 

@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.text.base.placeholders import PlaceholderText, is_placeholder, nested
 from server.text.markup.markup import read_markup
 from server.text.markup.tokens import MalformedMarkup
+from server.text.split.messages import find_arguments
 
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><title>A page</title><style>p > a { color: red }</style>
@@ -123,3 +124,26 @@ def test_any_html_keeps_its_tags(parts: list[str]) -> None:
     pattern = r"</?(?:b|p|br|code)>|<img alt='a'>|<b title=\"a>b\">"
     assert re.findall(pattern, written) == re.findall(pattern, text)
     assert written.count("\U000f0000") == text.count("\U000f0000")
+
+
+TAGS = ("{% if a %}", "{% set x = 1 %}", "{# n #}", "<% end %>")
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*TAGS, "{{ v }}", "We walk.", "<b>no</b>", "\n", " \n  ", " ", "<p>"]), max_size=12))
+def test_lines_of_tags_stay_lines(parts: list[str]) -> None:
+    """What is behind a tag that shows nothing stays, also where the text beside it is translated."""
+    document = "".join(parts)
+    markup = read_markup(document)
+    assert markup.write(markup.texts) == document
+    written = markup.write([text.upper() for text in markup.texts])
+    assert re.sub(r"\s+", " ", written).lower() == re.sub(r"\s+", " ", document).lower()
+    for tag in TAGS:
+        assert written.count(f"{tag}\n") == document.count(f"{tag}\n")
+
+
+def test_a_message_of_angular_keeps_its_syntax() -> None:
+    document = "<b>{n, plural, =0 {no dogs} =1 {one dog} other {{{n}} dogs}}</b>"
+    [text] = read_markup(document).texts
+    [argument] = find_arguments(text)
+    assert [text[start:end][-4:] for start, end in argument.texts] == ["dogs", " dog", "dogs"]
