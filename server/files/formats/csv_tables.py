@@ -27,7 +27,12 @@ _NAMES_FOR_PROGRAMS = frozenset({
     "id", "key", "keys", "text", "string", "source", "target", "msgid", "msgctxt", "translation", "value", "context",
     "locale", "lang", "language", "code", "slug", "field", "de", "en",
 })  # fmt: skip
-_NAMES_OF_KEYS = frozenset({"id", "key", "keys", "msgid", "slug"})
+_NAMES_OF_KEYS = frozenset({"id", "key", "keys", "msgid", "slug", "handle", "sku", "guid", "parent"})
+_NAMES_OF_SHOPS = frozenset({
+    "id", "sku", "handle", "slug", "guid", "ean", "gtin", "body (html)", "variant sku", "product id", "parent id",
+    "meta: description", "post_title", "post_content", "post_name", "short description", "variant price",
+})  # fmt: skip
+"""Names of which a row with two names columns for a program: exports of shops and of content management systems."""
 _KEYS_NOTE = "columns that hold keys were kept: "
 _NAMES_NOTE = "the first row names the columns and was kept"
 
@@ -151,6 +156,8 @@ def _is_key(text: str) -> bool:
 
 def _names_columns(first: Sequence[str]) -> bool:
     names = [name for name in first if name]
+    if sum(name.lower() in _NAMES_OF_SHOPS for name in names) > 1:
+        return True
     return all(map(_NAME.match, names)) and any(name.lower() in _NAMES_FOR_PROGRAMS for name in names)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from server.files.formats.base import Budget, FileOptions, FileTooLarge, OpenedFile, decode
 from server.files.formats.front_matter import front_matter
 from server.files.formats.markdown_blocks import is_directive, kept_lines
+from server.files.formats.markdown_containers import without_indents
 from server.files.formats.markdown_inline import Paragraph, read_inline
 from server.files.formats.markdown_references import (
     Title,
@@ -107,7 +108,7 @@ def _parts(text: str, offset: int, max_tokens: int, languages: tuple[str, str]) 
     the parser gives stays untranslated."""
     read = text[:offset] + without_tag_lines(text[offset:])
     starts = [offset, *(end.end() for end in _LINE_END.finditer(read, offset)), len(read) + 1]
-    tokens, environment = _blocks(read[offset:], max_tokens)
+    tokens, environment = _blocks(without_indents(read[offset:]), max_tokens)
     titles = [_Part(*placed) for placed in titles_of_references(text, environment, starts)]
     yield from sorted([*titles, *_parts_of(text, read, starts, tokens, environment, languages)], key=itemgetter(0))
 
@@ -163,6 +164,9 @@ def _find_lines(
             is_joined = False
             continue
         position = text.find(line, start, stop) if line else -1
+        if position < 0 and "|" in line:  # a cell, which the parser gives without its backslashes
+            line = line.replace("|", "\\|")
+            position = text.find(line, start, stop)
         if position < 0:
             return [], []
         end = position + len(line)

@@ -21,6 +21,7 @@ _INLINE = re.compile(
     r"|\\[!-/:-@\[-`{-~]"  # an escaped character
     r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
     r"|\{/\*(?:[^*]|\*(?!/)){0,1000}+\*/\}"  # a comment of JSX
+    r"|<(?P<kept>kbd|code|samp|var|math|script|style)(?:\s[^<>]{0,200}+)?>[^<>]{0,1000}+</(?P=kept)>"
     rf"|<[A-Za-z!/](?>{_BRACES}|[^<>]){{0,1000}}>"  # HTML, an address
     r"|\[\^[^\[\]\n]{1,100}+\])"  # a footnote
     rf"|(?P<template>{TEMPLATE.pattern})"

@@ -51,11 +51,14 @@ TEMPLATES = (
         ),
     ),
     Row(
-        "comments and raw text of Liquid, Jinja, Twig",
-        r"\{%-?\s{0,9}(?:comment|raw|verbatim)(?=[\s%-])(?:[^%{]++|%(?!\}))*+%\}(?:[^{]++|\{(?!%))*+\{%-?\s{0,9}end(?:comment|raw|verbatim)"
+        "comments, raw text and code of Liquid, Jinja, Twig",
+        r"\{%-?\s{0,9}(?:comment|raw|verbatim|highlight)(?=[\s%-])(?:[^%{]++|%(?!\}))*+%\}(?:[^{]++|\{(?!%))*+\{%-?\s{0,9}end(?:comment|raw|verbatim|highlight)"
         r"\s{0,9}-?%\}",
         r"\{%",
-        ("{% comment %}A note. It is old.{% endcomment %}", "{%- raw -%}{{ a. b }}{%- endraw -%}"),
+        (
+            "{% comment %}A note. It is old.{% endcomment %}", "{%- raw -%}{{ a. b }}{%- endraw -%}",
+            "{% highlight ruby %}\nputs a\n{% endhighlight %}",
+        ),
     ),
     Row(
         "percent braces of Jinja, Twig, Liquid",
@@ -104,9 +107,9 @@ TEMPLATES = (
     ),
     Row(
         "attributes of Kramdown and Pandoc",
-        r"\{[:#.][^{}\n]*+\}",
-        r"\{[:#.]",
-        ("{: .note title=x }", "{#custom-id}", '{.class key="a b"}'),
+        r"\{ ?[:#.][^{}\n]*+\}|\{ ?[a-z][\w-]{0,40}+=[\"'][^{}\n]*+\}",
+        r"\{ ?(?:[:#.]|[a-z][\w-]{0,20}=)",
+        ("{: .note title=x }", "{#custom-id}", '{.class key="a b"}', "{ .button .red }", '{ width="300" align=left }'),
     ),
     Row(
         "shortcodes in brackets of WordPress and bulletin boards",

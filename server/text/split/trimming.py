@@ -27,7 +27,7 @@ _JOINERS = "\u00ad\u034f\u200c\u2060"
 _OUTER = OUTER_SPACE + _JOINERS
 _OUTER_SPACES = re.compile(f"[{_OUTER}]*+")
 _BLOCK_TAG = re.compile(
-    r"</?(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|t[rdh]|thead|tbody|blockquote|section|article|br|hr)"
+    r"</?(?:html|body|center|p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|t[rdh]|thead|tbody|blockquote|section|article|br|hr)"
     r"(?:\s[^<>]{0,500}+)?/?>",
     re.IGNORECASE,
 )

@@ -104,3 +104,12 @@ def test_quotes_inside_of_cells_are_characters() -> None:
 def test_a_column_that_is_named_after_keys_stays_where_it_has_no_blanks() -> None:
     assert written("key,text\na,The door\nopen,Open it\n")[0] == ["The door", "Open it"]
     assert written("key,text\na key,The door\nopen,Open it\n")[0] == ["a key", "The door", "open", "Open it"]
+
+
+def test_exports_of_shops_have_names_and_keys() -> None:
+    """Their names of columns are read by the shop, and so are their handles."""
+    data = "\ufeffHandle;Title;Body (HTML)\r\nred-house;The house;<p>Red</p>\r\n;;\r\n".encode()
+    opened = open_file(data, "a.csv", "de", 10_000)
+    assert opened.texts == ["The house", "<p>Red</p>"]
+    ordinary = open_file(b"Title,Handle\nYes,No\n", "a.csv", "de", 10_000)
+    assert ordinary.texts == ["Title", "Handle", "Yes", "No"]
