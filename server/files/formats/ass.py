@@ -24,7 +24,7 @@ _READ_COMMENT = "{\\\ufdd0"
 def open_ass(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
     placed = list(_dialogues(text))
-    if not placed:
+    if not placed and text.strip():
         raise DamagedFile("the file has no subtitles: no line like Dialogue: 0,0:00:01.00,0:00:02.00,... in [Events]")
     return opened_cues(text, encoding, placed, budget, _written)
 

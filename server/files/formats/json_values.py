@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator
 
 from server.files.formats.base import Budget, DamagedFile, Encoding, FileOptions, OpenedFile, decode
-from server.files.formats.constants import CONSTANTS
+from server.files.formats.constants import CONSTANTS, is_for_program, kept_note
 from server.files.formats.key_paths import KeyPaths, State
 from server.files.formats.spans import Span, opened, value
 from server.text.base.words import has_letters
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?|[{}\[\],]', re.DOTALL)
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:)?', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"(\s*+:\s*+)?', re.DOTALL)
+_LONGEST_NAME = 40
+"""Characters of a key under which names for programs may be."""
 _LINE = re.compile(r"[^\n]++")
 _MESSAGES = "*.message"
 
@@ -29,7 +31,9 @@ def open_json(data: bytes, language: str, budget: Budget, options: FileOptions) 
         raise DamagedFile(f"the file is no JSON, or has too many lists inside each other: {error}") from None
     keys = options.keys or (_MESSAGES if _is_of_extension(parsed) else "")
     del parsed
-    return opened(text, encoding.encode, _spans(text, keys, encoding), budget, encoding.notes)
+    kept: list[str] = []
+    file = opened(text, encoding.encode, _spans(text, keys, encoding, kept), budget, encoding.notes)
+    return _with_note(file, kept)
 
 
 def open_json_lines(data: bytes, language: str, budget: Budget, options: FileOptions) -> OpenedFile:
@@ -43,20 +47,28 @@ def open_json_lines(data: bytes, language: str, budget: Budget, options: FileOpt
             number = text.count("\n", 0, line.start()) + 1
             raise DamagedFile(f"line {number} is no JSON, or has too many lists inside each other: {error}") from None
 
+    kept: list[str] = []
+
     def spans() -> Iterator[Span]:
         for line in lines:
-            for span in _spans(line[0], options.keys, encoding):
+            for span in _spans(line[0], options.keys, encoding, kept):
                 yield span._replace(start=line.start() + span.start, end=line.start() + span.end)
 
-    return opened(text, encoding.encode, spans(), budget, encoding.notes)
+    return _with_note(opened(text, encoding.encode, spans(), budget, encoding.notes), kept)
+
+
+def _with_note(file: OpenedFile, kept: list[str]) -> OpenedFile:
+    if kept:
+        file.notes.append(kept_note(kept))
+    return file
 
 
 def _parsed(text: str) -> object:
     return json.loads(text, parse_int=len, parse_float=len)  # numbers are not parsed: they take quadratic time
 
 
-def _spans(text: str, keys: str, encoding: Encoding) -> Iterator[Span]:
-    """The values of a text that is known to be JSON."""
+def _spans(text: str, keys: str, encoding: Encoding, kept: list[str]) -> Iterator[Span]:
+    """The values of a text that is known to be JSON; `kept` gets the keys of values for programs."""
 
     def write(translation: str) -> str:
         try:
@@ -65,7 +77,7 @@ def _spans(text: str, keys: str, encoding: Encoding) -> Iterator[Span]:
             return json.dumps(translation)
         return json.dumps(translation, ensure_ascii=False)
 
-    for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text):
+    for match in _values(text, KeyPaths.parse(keys)) if keys else _all_values(text, kept):
         source = str(json.loads(match[0]))
         if has_letters(source) and source not in CONSTANTS:
             yield value(*match.span(), source, write)
@@ -81,9 +93,18 @@ def _is_of_extension(parsed: object) -> bool:
     )
 
 
-def _all_values(text: str) -> Iterator[re.Match[str]]:
-    """The strings that are no keys. The text is known to be JSON."""
-    return (match for match in _STRING.finditer(text) if match[1] is None)
+def _all_values(text: str, kept: list[str]) -> Iterator[re.Match[str]]:
+    """The strings that are no keys, but for names for programs, whose keys are appended to `kept`. The text is known to
+    be JSON."""
+    key, end = "", -1
+    for match in _STRING.finditer(text):
+        if match[1] is not None:
+            key, end = match[0][: -len(match[1])], match.end()
+            continue
+        if match.start() == end and len(key) < _LONGEST_NAME and is_for_program(str(json.loads(key)), match[0][1:-1]):
+            kept.append(key[1:-1])
+        else:
+            yield match
 
 
 def _values(text: str, paths: KeyPaths) -> Iterator[re.Match[str]]:

@@ -27,6 +27,8 @@ _CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 _SPECIAL = re.compile(r"[\\\n\t\r\f\x00-\x1f]")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f"}
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_QUOTED = re.compile(r"'\{[^{}']{0,100}+\}'")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _ARGUMENT = re.compile(r"\{\d{1,3}[,}]")
 
 
@@ -83,7 +85,11 @@ def _values(text: str) -> Iterator[Span]:
             is_pattern = _is_pattern(source)
             shown = source.replace("''", "'") if is_pattern else source
 
-            def write(translation: str, is_pattern: bool = is_pattern) -> str:
+            is_quoting = not is_pattern and _QUOTED.search(source) is not None
+
+            def write(translation: str, is_pattern: bool = is_pattern, is_quoting: bool = is_quoting) -> str:
+                if is_quoting:  # an apostrophe would end or begin a quotation
+                    translation = _APOSTROPHE.sub("\u2019", translation)
                 return _write(translation.replace("'", "''") if is_pattern else translation)
 
             yield value(*entry.span("value"), shown, write)

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import yaml
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile, decode
+from server.files.formats.constants import is_for_program, kept_note
 from server.files.formats.spans import Span, opened, replacement, value
 from server.files.formats.strings.languages import is_language
 from server.files.formats.strings.yaml_scalars import Block, write_double, write_plain, write_single
@@ -27,7 +28,19 @@ _STRING = "tag:yaml.org,2002:str"
 
 def open_yaml(data: bytes, language: str, budget: Budget) -> OpenedFile:
     text, encoding = decode(data)
-    return opened(text, encoding.encode, YamlDocument(text, language).spans(), budget, encoding.notes)
+    kept: list[str] = []
+
+    def chooses(path: Sequence[str], source: str) -> bool:
+        """Not names for programs, which files of strings do not have."""
+        if not path or is_language(path[0]) or not is_for_program(path[-1], source):
+            return True
+        kept.append(path[-1])
+        return False
+
+    file = opened(text, encoding.encode, YamlDocument(text, language, chooses).spans(), budget, encoding.notes)
+    if kept:
+        file.notes.append(kept_note(kept))
+    return file
 
 
 class _Mark(Protocol):
