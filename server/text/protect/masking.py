@@ -25,7 +25,8 @@ _JOINERS = "\u200c\u200d\u2060"
 """Zero-width non-joiner, zero-width joiner, word joiner."""
 _TAG = re.compile(
     r"[<\[&\\]|\{\$(?:START|CLOSE)_|={3}|_{3}|~{3}|\*{3}|#{3}|\+{3}|-{4}|\{[%#/*:.]|\{[a-z]{1,10}\s|\{\{\{?[~-]?\s{0,3}[#/^%<>!]|"
-    r"\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b"
+    r"\{\{[~-]?\s{0,3}(?:else|end|if|range|with)\b|"
+    r"\{\{?(?:(?:\w{0,30}_)?(?:start|end|open|close|begin)(?=[_A-Z}])|[a-z]\w{0,30}?(?:Start|End|Open|Close|Begin)(?=[_A-Z}]))"
 )
 """Beginnings of spans that stand beside words, and belong to none."""
 _VALUES = "{%"

@@ -390,3 +390,17 @@ def test_only_the_first_copy_of_a_mask_stays(stem: str, pieces: list[str], decod
     masked = Masked(f"{stem}1 a {stem}2", (Span(f"{stem}1"), Span(f"{stem}2")), stem)
     target = "".join(pieces) + "."
     assert restoring._remove_copies(masked, target, decoded)[0] == without_copies(masked, target, decoded)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "read"),
+    [
+        ("Go {link_start}here{link_end} now.", "Go X1 here X2 now."),
+        ("Go {linkStart}here{linkEnd} now.", "Go X1 here X2 now."),
+        ("Go {startLink}here{endLink} now.", "Go X1 here X2 now."),
+        ("Go {$START_LINK}here{$CLOSE_LINK} now.", "Go X1 here X2 now."),
+        ("All {weekend}s and {friend}s.", "All X1 and X2."),
+    ],
+)
+def test_words_between_placeholders_of_tags_are_read(sentence: str, read: str) -> None:
+    assert mask(sentence, lambda character: True).text == read
