@@ -22,8 +22,11 @@ _NAMES = re.compile(r"[a-z0-9_:/.\[\]-]++(?: [a-z0-9_:/.\[\]-]++)*+\Z", re.ASCII
 
 
 def is_for_program(key: str, text: str) -> bool:
-    """Whether a value is a name for a program: one word in small letters under a key such as "type", or classes."""
+    """Whether a value is a name for a program: one word in small letters under a key such as "type", classes, or one
+    word under a key with a sign, "@type"."""
     name = key.lower()
+    if name.startswith(("@", "$")):  # of JSON-LD, of JSON Schema
+        return not any(map(str.isspace, text))
     return name in _KEYS_OF_PROGRAMS and (_NAMES if name in _CLASSES else _NAME).match(text) is not None
 
 

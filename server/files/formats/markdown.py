@@ -100,7 +100,7 @@ def _blocks(text: str, max_tokens: int) -> tuple[Sequence[Any], dict[str, Any]]:
     state = StateCore(text, parser, {})
     state.tokens = _Tokens(max_tokens)
     parser.core.process(state)
-    return state.tokens, state.env
+    return state.tokens, dict(state.env)
 
 
 def _parts(text: str, offset: int, max_tokens: int, languages: tuple[str, str]) -> Iterator[_Part]:

@@ -11,6 +11,8 @@ from server.text.base.placeholders import PLACEHOLDER, TERM_PLACEHOLDER, closing
 from server.text.base.words import Place, words_of
 from server.text.markup.standalone_placeholders import Element, Key, Tag, move_placeholders, standalone_placeholders
 
+_MOST_BESIDE = 4
+"""Elements before another one that are compared with it."""
 Pair = tuple[Place, Place]
 """The place of a word in the source, and the place of an aligned word in the translation."""
 
@@ -38,12 +40,14 @@ def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pa
     keys: list[Key] = []
     spans: dict[Element, Place] = {}
     by_place: dict[Place, Place] = {}
-    elements = (element for element in _elements(tags, len(source)) if element.opening not in held)
-    for number, element in enumerate(elements):
+    elements = [element for element in _elements(tags, len(source)) if element.opening not in held]
+    for element in elements:
         place = (element.start, element.end)
         if place not in by_place:
             by_place[place] = _span(element, source, target, pairs)
-        spans[element] = start, end = by_place[place]
+    _separate(by_place, target)
+    for number, element in enumerate(elements):
+        spans[element] = start, end = by_place[(element.start, element.end)]
         is_empty = start == end
         keys.append((start, 1 + is_empty, number, element.opening))
         keys.append((end, 2 * is_empty, number if is_empty else -number, element.closing))
@@ -54,6 +58,36 @@ def place_tags(tags: Sequence[Tag], source: str, target: str, pairs: Sequence[Pa
         parts += (_without(target, last, at, removed), placeholder)
         last = at
     return "".join([*parts, _without(target, last, len(target), removed)])
+
+
+def _separate(by_place: dict[Place, Place], target: str) -> None:
+    """Elements that stand beside each other in the source do so in the target: where one has the words of the other,
+    too, it has only those before or behind these."""
+    beside: list[Place] = []
+    """Places in the source that end before the present one, the last ones at the end."""
+    opened: list[Place] = []
+    for place in sorted(by_place):
+        ended = [before for before in opened if before[1] <= place[0]]
+        around = [before for before in opened if before[1] > place[0]]
+        opened = [*around[-_MOST_BESIDE:], place]
+        beside = [*beside, *ended][-_MOST_BESIDE:]
+        for other in beside:
+            if other[1] > other[0] and place[1] > place[0]:
+                by_place[other], by_place[place] = _apart(by_place[other], by_place[place], target)
+
+
+def _apart(first: Place, second: Place, target: str) -> tuple[Place, Place]:
+    """Two spans, the longer one without what both have, if words remain of it."""
+    if first[1] <= second[0] or second[1] <= first[0] or first == second:
+        return first, second
+    shorter, longer = sorted((first, second), key=lambda place: place[1] - place[0])
+    parts = [(longer[0], max(longer[0], shorter[0])), (min(longer[1], shorter[1]), longer[1])]
+    start, end = max(parts, key=lambda part: part[1] - part[0])
+    inside = target[start:end]
+    start, end = start + len(inside) - len(inside.lstrip()), end - len(inside) + len(inside.rstrip())
+    if start >= end or not _has_words(target[start:end]):
+        return first, second
+    return ((start, end), second) if longer == first else (first, (start, end))
 
 
 def _without(text: str, start: int, end: int, removed: Collection[int]) -> str:

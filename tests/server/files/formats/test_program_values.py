@@ -18,6 +18,8 @@ from server.files.formats.registry import open_file
         ("role", "user", True),
         ("className", "btn btn-primary", True),
         ("$ref", "#/components/house", True),
+        ("@type", "x:House", True),
+        ("@type", "a House", False),
         ("type", "Text", False),
         ("type", "a text", False),
         ("title", "house", False),

@@ -232,3 +232,21 @@ def test_an_element_in_a_word_stays_in_it_beside_any_letters(word: str, last: st
     for aligned in (pairs, []):
         placed = place_tags(tags, source, target, aligned)
         assert block.placeholder_text.render(placed, str) == f"{last} {word[0]}<sup>2</sup> 20"
+
+
+def test_siblings_stay_siblings() -> None:
+    """An element that is aligned with the words of its neighbour does not enclose it."""
+    placeholder_text = PlaceholderText()
+    for name, words in (("", "It is "), ("i", "only"), ("", " "), ("a", "a link"), ("", ".")):
+        if name:
+            placeholder_text.open(name, f"<{name}>")
+        placeholder_text.add_text(words)
+        if name:
+            placeholder_text.close(name, f"</{name}>")
+    source, tags = strip_tags(placeholder_text.text)
+    target = "Es ist nur ein Link."
+    nur, ein, link = ((target.index(word), target.index(word) + len(word)) for word in ("nur", "ein", "Link"))
+    only, a, link_source = ((source.index(word), source.index(word) + len(word)) for word in ("only", "a ", "link"))
+    pairs = [(only, nur), (only, ein), (only, link), (a, ein), (link_source, link)]
+    placed = place_tags(tags, source, target, pairs)
+    assert placeholder_text.render(placed, str) == "Es ist <i>nur</i> <a>ein Link</a>."
