@@ -29,13 +29,16 @@ def with_punctuation_of(source: str, target: str) -> str:
 
 def with_full_stop_of(source: str, target: str) -> str:
     """The target with the full stop of the source, where that ends a sentence: behind a number that belongs to a word,
-    as in "5 m2.", or behind several words. A target without capital letters has other stops. Linear in the lengths."""
+    as in "5 m2.", or behind several words. A script without capital letters has other stops. Linear in the lengths."""
     if not source.endswith(".") or not target[-1:].isalnum():
         return target
-    last = next((char for char in reversed(target) if char.isalpha()), "")
     is_sentence = source.lstrip(_QUOTES)[:1].isupper() and len(source.split(None, _FEWEST_WORDS - 1)) == _FEWEST_WORDS
     is_end = is_sentence or _UNIT_END.search(source[-_LONGEST_WORD:])
-    return f"{target}." if last.upper() != last.lower() and is_end else target
+    return (
+        f"{target}."
+        if is_end and not any(char.isalpha() and char.upper() == char.lower() for char in target)
+        else target
+    )
 
 
 def with_runs_of(source: str, target: str) -> str:

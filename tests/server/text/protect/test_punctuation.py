@@ -94,6 +94,7 @@ def test_only_blanks_go(source: str, target: str) -> None:
         ("We meet in the old town.", 'Wir treffen uns "dort"', 'Wir treffen uns "dort"'),
         ("The room is warm.", "\u90e8\u5c4b\u306f\u6696\u304b\u3044", "\u90e8\u5c4b\u306f\u6696\u304b\u3044"),
         ("The room is 5 m2.", "\u90e8\u5c4b\u306f5", "\u90e8\u5c4b\u306f5"),
+        ("The room is of {name}.", "\u90e8\u5c4b X1", "\u90e8\u5c4b X1"),
         ("5 Jan.", "5. Januar", "5. Januar"),
         ("approx.", "ungef\u00e4hr", "ungef\u00e4hr"),
         ("Mr.", "Herr", "Herr"),
