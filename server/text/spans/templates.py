@@ -57,7 +57,7 @@ TEMPLATES = (
         r"\{%",
         (
             "{% comment %}A note. It is old.{% endcomment %}", "{%- raw -%}{{ a. b }}{%- endraw -%}",
-            "{% highlight ruby %}\nputs a\n{% endhighlight %}",
+            "{% highlight ruby %}puts a. b{% endhighlight %}",
         ),
     ),
     Row(

@@ -25,7 +25,8 @@ BUILT = {
     ".xliff": "<xliff version='2.0' trgLang='de'><file><segment state='translated'><source>Schöne Grüße aus München, es"
     " ist heiß</source><target/></segment></file></xliff>",
     ".yaml": "a: Schöne Grüße aus München, es ist heiß\n", ".ftl": "a = Schöne Grüße aus München, es ist heiß\n",
-    ".sbv": f"0:00:01.000,0:00:02.000\n{GERMAN}", ".jsonl": '{"a": "Schöne Grüße aus München, es ist heiß"}',
+    ".sbv": f"0:00:01.000,0:00:02.000\n{GERMAN}",
+    ".jsonl": '{"a": "Schöne Grüße aus München, es ist heiß"}\n{"a": "Ja"}\n',
     ".ass": "[Script Info]\n[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,"
     "Schöne Grüße aus München, es ist heiß\n",
     ".arb": '{"@@locale": "de", "a": "Schöne Grüße aus München, es ist heiß"}',
