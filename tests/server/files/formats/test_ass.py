@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from server.files.formats.base import DamagedFile, NoText
 from server.files.formats.registry import open_file
-from server.text.base.placeholders import PLACEHOLDER
+from server.text.base.placeholders import PLACEHOLDER, is_closing, is_opening
 
 HEAD = (
     "[Script Info]\nTitle: The dog\n; Dialogue: a note\n\n"
@@ -92,3 +92,10 @@ def test_dialogues_of_older_versions_have_other_fields() -> None:
     head = "[Events]\nFormat: Marked, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
     line = "Dialogue: Marked=0,0:00:01.00,0:00:02.00,*Default,,0000,0000,0000,!Effect,We, too.\n"
     assert shouted(head + line) == head + line.replace("We, too.", "WE, TOO.")
+
+
+def test_italics_enclose_their_words() -> None:
+    [text] = open_file((HEAD + dialogue("We {\\i1}walk{\\i0} home.")).encode(), "a.ass", "de", 10_000).texts
+    start, end = PLACEHOLDER.findall(text)
+    assert is_opening(start)
+    assert is_closing(end)

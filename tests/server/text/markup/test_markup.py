@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.text.base.placeholders import PlaceholderText, is_placeholder, nested
@@ -129,7 +129,8 @@ def test_any_html_keeps_its_tags(parts: list[str]) -> None:
 TAGS = ("{% if a %}", "{% set x = 1 %}", "{# n #}", "<% end %>")
 
 
-@settings(deadline=None)
+@example(["We walk.", TAGS[0], "\n"])
+@settings(deadline=None, max_examples=200)
 @given(st.lists(st.sampled_from([*TAGS, "{{ v }}", "We walk.", "<b>no</b>", "\n", " \n  ", " ", "<p>"]), max_size=12))
 def test_lines_of_tags_stay_lines(parts: list[str]) -> None:
     """What is behind a tag that shows nothing stays, also where the text beside it is translated."""
@@ -138,6 +139,7 @@ def test_lines_of_tags_stay_lines(parts: list[str]) -> None:
     assert markup.write(markup.texts) == document
     written = markup.write([text.upper() for text in markup.texts])
     assert re.sub(r"\s+", " ", written).lower() == re.sub(r"\s+", " ", document).lower()
+    assert written.count("\n") <= document.count("\n")
     for tag in TAGS:
         assert written.count(f"{tag}\n") == document.count(f"{tag}\n")
 
