@@ -15,11 +15,13 @@ _SIGNS: Final = "".join(sorted(BEGINS)) + ",;()[]'\u2018\u2019\u201a\u2039\u203a
 
 
 class Word(NamedTuple):
-    """The characters since the last space of a hypothesis, and what is before it. `last` is the word before."""
+    """The characters since the last space of a hypothesis, and what is before it. `last` is the word before. `goes_on`:
+    the next piece belongs to the word."""
 
     text: str = ""
     begins: bool = True
     last: str = ""
+    goes_on: bool = False
 
     @property
     def core(self) -> str:
@@ -49,14 +51,17 @@ class AddressConstraint:
         if token == self._pieces.eos_id:
             return None if self._is_forbidden_whole(state, "") else state
         [piece] = self._pieces.spelled([token])
-        if piece.startswith(_SPACE):
+        if piece.startswith(_SPACE) and not state.goes_on:
             following = piece.removeprefix(_SPACE)
             if self._is_forbidden_whole(state, following):
                 return None
             begins = not state.text or state.text[-1] in BEGINS
             state = Word(following, begins, state.text)
         else:
-            state = state._replace(text=state.text + piece)
+            text = state.text + piece.removeprefix(_SPACE * state.goes_on)
+            state = state._replace(text=text, goes_on=False)
+        if self._pieces.continues(token):
+            return state._replace(goes_on=True)
         core = state.core
         return None if core not in self._continued and self._is_pronoun(core, state.begins) else state
 

@@ -16,8 +16,8 @@ from server.backends.alignment import CannotAlign, IdPair
 from server.backends.arrays import Floats
 from server.engine.request import DeadlineExceeded, EngineStopped, Overloaded
 from server.engine.worker import EngineWorker
+from server.subwords.words import WORD_START
 from server.text.base.pieces import Pieces
-from server.text.protect.prefix import WORD_START
 from server.translation.alignment import weights_of_pairs
 
 MIN_PIECES = 16

@@ -1,4 +1,4 @@
-"""SentencePiece: text to ids and back."""
+"""A vocabulary: text to ids and back, by SentencePiece, or by byte pairs and Moses' scripts (`server.subwords`)."""
 
 import contextlib
 import copy
@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import sentencepiece
-
 from server.runtime.checkpoints import checkpoint
+from server.subwords.byte_pairs import SubwordsError
+from server.subwords.words import Words, is_words_file
+from server.text.base.sentence_pieces import SentencePieces
 
 MAX_COUNTED_WORDS, LONGEST_COUNTED = 20_000, 40
 """Words whose numbers of pieces are kept, and their characters, at most: 2 MB for words of ASCII, 5 MB for
@@ -24,11 +25,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class VocabularyError(ValueError):
-    """A SentencePiece model that this server cannot use."""
+    """A vocabulary that this server cannot use."""
 
 
 class Pieces:
-    """One SentencePiece model. Thread-safe."""
+    """One vocabulary. Thread-safe."""
 
     def __init__(
         self,
@@ -40,16 +41,20 @@ class Pieces:
     ) -> None:
         """Pieces beyond the first `size` count as unknown. `prefix`: ids before every sentence. `language`: the code of
         the texts' language, "" for any. `ends_with_eos`: EOS is behind every sentence, and else only where there would
-        be no id. Raises VocabularyError if `path` is no SentencePiece model or has no piece that ends a sentence."""
+        be no id. Raises VocabularyError if `path` is no vocabulary, has no piece that ends a sentence, or needs a
+        package that is not installed."""
         self.language = language
+        self._model: Words | SentencePieces
         self._spelled: dict[str, bool] = {}
         self._counts: dict[str, int] = {}
         try:
-            self._model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            self._model = Words(path) if is_words_file(path) else SentencePieces(path)
+        except SubwordsError as error:
+            raise VocabularyError(str(error)) from error
         except (OSError, RuntimeError) as error:
             raise VocabularyError(f"{path} is not a SentencePiece model: {error}") from error
         self._size, self._prefix, self._ends_with_eos = len(self) if size is None else size, prefix, ends_with_eos
-        self.unk_id, self.eos_id = int(self._model.unk_id()), int(self._model.eos_id())
+        self.unk_id, self.eos_id = self._model.unk_id, self._model.eos_id
         if self.eos_id < 0:
             raise VocabularyError(f"{path} has no piece that ends a sentence: train it with an eos_id")
 
@@ -61,7 +66,7 @@ class Pieces:
         return other
 
     def __len__(self) -> int:
-        return int(self._model.get_piece_size())
+        return len(self._model)
 
     def spells(self, character: str) -> bool:
         """Whether the vocabulary spells `character` without byte pieces and without the unknown piece."""
@@ -69,6 +74,7 @@ class Pieces:
         if is_spelled is None:
             ids = self._known(character)
             is_spelled = not any(index == self.unk_id or self._model.is_byte(index) for index in ids)
+            is_spelled = is_spelled or self._model.has_more_forms(character)
             if len(self._spelled) > MAX_CACHED_CHARACTERS:  # entries of other threads go, too; they keep their results
                 self._spelled.clear()
             self._spelled[character] = is_spelled
@@ -88,11 +94,7 @@ class Pieces:
 
     def _known(self, text: str) -> list[int]:
         checkpoint()
-        text = _SURROGATE.sub("\ufffd", text)
-        ids = self._model.encode(text)
-        if self.unk_id in ids:  # The library never encodes some pieces; they are looked up by their text.
-            ids = self._model.piece_to_id(self._model.encode(text, out_type=str))
-            ids = [self.unk_id if self._model.is_control(index) else index for index in ids]
+        ids = self._model.ids(_SURROGATE.sub("\ufffd", text))
         if max(ids, default=0) < self._size:
             return ids
         return [index if index < self._size else self.unk_id for index in ids]
@@ -122,7 +124,7 @@ class Pieces:
 
     def texts(self, ids: Sequence[int]) -> list[str]:
         """The vocabulary's pieces, with "\u2581" at the start of a word."""
-        return [str(self._model.id_to_piece(index)) for index in ids]
+        return self._model.surfaces(ids)
 
     def spelled(self, ids: Sequence[int]) -> list[str]:
         """Like `texts`, but "" for ids that stand for no text, such as the tokens of languages."""
@@ -149,13 +151,22 @@ class Pieces:
         return "".join(parts), offsets
 
     def decode_beginning(self, ids: Sequence[int]) -> str:
-        """`decode` for ids that may end within a character."""
-        [text] = self.decode([ids])
+        """`decode` for ids that may end within a character, or within a word where only its end says how it is spelled:
+        what it gives is the beginning of what it gives for more ids."""
+        [text] = self.decode([self._model.without_unfinished(ids)])
         return text.rstrip("\ufffd").rstrip()
+
+    def continues(self, token: int) -> bool:
+        """Whether the next id belongs to the same word, and no piece of `texts` alone says where words begin."""
+        return self._model.continues(token)
+
+    def begins_word(self, before: Sequence[int], ids: Sequence[int]) -> bool:
+        """Whether there is a space between the text of `before` and that of `ids`."""
+        return self._model.begins_word(before, ids)
 
     def decode(self, sequences: Iterable[Sequence[int]]) -> list[str]:
         """Text of every id sequence, on one line and without spaces around it.
 
         Byte pieces can spell control characters and broken UTF-8; neither reaches the text.
         """
-        return [_CONTROL.sub(" ", self._model.decode(list(ids))).strip() for ids in sequences]
+        return [_CONTROL.sub(" ", self._model.text(ids)).strip() for ids in sequences]

@@ -8,8 +8,6 @@ from server.text.base.pieces import Pieces
 from server.text.protect.masks import Masked
 from server.text.protect.restoring import Restored, restore_continuation, restore_partial
 
-WORD_START = "\u2581"
-
 
 @dataclass(frozen=True)
 class Prefix:
@@ -48,8 +46,11 @@ def encode_prefix(text: str, masked: Masked, pieces: Pieces, spellable: Callable
 def restore_translation(masked: Masked, prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> Restored:
     """The translation of `ids`, which include the ids of the prefix: the prefix byte for byte, then the continuation
     with spans in place of masks."""
-    continuation = restore_continuation(masked, pieces.decode([ids[len(prefix.ids) :]])[0], prefix.decoded_masks)
+    [decoded] = pieces.decode([ids[len(prefix.ids) :]])
+    continuation = restore_continuation(masked, decoded, prefix.decoded_masks)
     space = _space_after(prefix, ids, pieces) if continuation.text else ""
+    if decoded[:1].casefold() != continuation.text[:1].casefold() and prefix.text and not prefix.text[-1].isspace():
+        space = " "  # a span that the model lost stands there
     return Restored(prefix.text + space + continuation.text, continuation.is_moved)
 
 
@@ -57,8 +58,7 @@ def _space_after(prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:
     """A space if the continuation begins a word; "" if it continues the last word of the prefix."""
     if not prefix.text or prefix.text[-1].isspace():
         return ""
-    following = pieces.texts(ids[len(prefix.ids) :][:1])
-    return " " if following and following[0].startswith(WORD_START) else ""
+    return " " if pieces.begins_word(prefix.ids, ids[len(prefix.ids) :]) else ""
 
 
 def restore_partial_translation(masked: Masked, prefix: Prefix, ids: Sequence[int], pieces: Pieces) -> str:

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from server.engine.request import Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.settings import BUNDLED_MODELS, EngineSettings
+from server.subwords.moses import Moses
 from server.telemetry.metrics import Metrics
+from server.text.base.pieces import Pieces
 from server.text.checks.address import WANTED, Address, Formality, SourceHints, address_of
 from server.text.protect.terms import Terms
 from server.translation.address_constraint import AddressConstraint, continued_words
@@ -19,6 +22,7 @@ from server.translation.planning import TextRequest
 from server.translation.streaming import Beginning
 from server.translation.term_streaming import TermStream
 from server.translation.translator import Translator
+from tests.subwords import SPECIAL, codes, pieces_of, write_words
 
 ADDRESSED: Final = [
     "You can open the file in your browser.",
@@ -110,36 +114,50 @@ def test_a_text_without_event_loop_has_it(translator: Translator) -> None:
     assert address_of(pending.wait().text, ADDRESSED[1]) is Address.FORMAL
 
 
-def test_the_words_of_the_other_form_are_forbidden_however_they_are_spelled(translator: Translator) -> None:
-    pieces, hints = translator.target_pieces, SourceHints.of("Can you help me?")
+FORMS: Final = (
+    ("Kannst du mir helfen?", "Können Sie mir helfen?"),
+    ("Das ist deines.", "Das ist Ihres."),
+    ("Öffne die Datei!", "Öffnen Sie die Datei!"),
+    ("„Dir gefällt es“, sagte er.", "„Ihnen gefällt es“, sagte er."),
+    ("Wenn ich komme, sag es.", "Wenn ich komme, sagen Sie es."),
+)
+"""In the informal form, and in the formal one."""
 
-    def is_permitted(text: str, wanted: Address, continued: frozenset[str] = frozenset()) -> bool:
-        constraint = AddressConstraint(wanted, hints, pieces, continued)
-        state = constraint.start()
-        for token in pieces.encode([text])[0]:
-            following = constraint.after(state, token)
-            if following is None:
-                return False
-            state = following
-        return True
 
-    for informal, formal in (
-        ("Kannst du mir helfen?", "Können Sie mir helfen?"),
-        ("Das ist deines.", "Das ist Ihres."),
-        ("Öffne die Datei!", "Öffnen Sie die Datei!"),
-        ("„Dir gefällt es“, sagte er.", "„Ihnen gefällt es“, sagte er."),
-        ("Wenn ich komme, sag es.", "Wenn ich komme, sagen Sie es."),
-    ):
-        assert not is_permitted(informal, Address.FORMAL), informal
-        assert is_permitted(informal, Address.INFORMAL), informal
-        assert not is_permitted(formal, Address.INFORMAL), formal
-        assert is_permitted(formal, Address.FORMAL), formal
+def is_permitted(pieces: Pieces, text: str, wanted: Address, continued: frozenset[str] = frozenset()) -> bool:
+    constraint = AddressConstraint(wanted, SourceHints.of("Can you help me?"), pieces, continued)
+    state = constraint.start()
+    for token in pieces.encode([text])[0]:
+        following = constraint.after(state, token)
+        if following is None:
+            return False
+        state = following
+    return True
+
+
+def words_of_codes(folder: Path) -> Pieces:
+    """German words cut by byte pairs behind Moses' tokenizer."""
+    moses, texts = Moses("de"), [*(text for forms in FORMS for text in forms), "Es ist dunkel.", "Bist du da?"]
+    listed = (*SPECIAL, *pieces_of([*texts, "Er kommt, wenn ich gehe, frage ich."], moses, codes()))
+    return Pieces(write_words(folder / "vocabulary.model", moses, words=listed))
+
+
+@pytest.mark.parametrize("kind", ["SentencePiece", "byte pairs"])
+def test_the_words_of_the_other_form_are_forbidden_however_they_are_spelled(
+    kind: str, translator: Translator, tmp_path: Path
+) -> None:
+    pieces = translator.target_pieces if kind == "SentencePiece" else words_of_codes(tmp_path)
+    for informal, formal in FORMS:
+        assert not is_permitted(pieces, informal, Address.FORMAL), informal
+        assert is_permitted(pieces, informal, Address.INFORMAL), informal
+        assert not is_permitted(pieces, formal, Address.INFORMAL), formal
+        assert is_permitted(pieces, formal, Address.FORMAL), formal
     dark = "Es ist dunkel."
-    assert is_permitted("Er kommt, wenn ich gehe, frage ich.", Address.FORMAL)
+    assert is_permitted(pieces, "Er kommt, wenn ich gehe, frage ich.", Address.FORMAL)
     spelled = pieces.spelled(pieces.encode([dark])[0])
     assert continued_words([spelled]) == {"du"}
-    assert is_permitted(dark, Address.FORMAL, frozenset(["du"]))
-    assert not is_permitted("Bist du da?", Address.FORMAL, frozenset(["du"]))
+    assert is_permitted(pieces, dark, Address.FORMAL, frozenset(["du"]))
+    assert not is_permitted(pieces, "Bist du da?", Address.FORMAL, frozenset(["du"]))
 
 
 def test_only_sentences_in_the_other_form_are_searched_again(

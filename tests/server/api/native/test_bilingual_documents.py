@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,13 @@ def test_where_an_edited_translation_looks(documents: Documents, bilingual_serve
     assert all(item["index"] != 4 for item in seen)  # it has no words
     edited = next(item for item in seen if item["index"] == 2)
     pieces = bilingual_server.state.translators["bilingual"].target_pieces
-    assert pieces.decode([pieces._model.piece_to_id([word["text"] for word in edited["words"]])]) == ["Von Hand."]
+    assert pieces.decode([ids_of(pieces, edited["words"])]) == ["Von Hand."]
+
+
+def ids_of(pieces: Pieces, words: list[dict[str, Any]]) -> list[int]:
+    """The ids of the pieces that an explanation lists."""
+    known = {text: index for index, text in enumerate(pieces.texts(range(len(pieces))))}
+    return [known[word["text"]] for word in words]
 
 
 def test_the_context_of_a_sentence_makes_no_drafts(artifact: Path, tmp_path: Path) -> None:
@@ -165,8 +172,7 @@ def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningS
     ]
     for sentence in result["sentences"]:
         assert sentence["source"] == STORY[sentence["index"]]
-        ids = pieces._model.piece_to_id([word["text"] for word in sentence["words"]])
-        assert pieces.decode([ids]) == [drafts[sentence["index"]]]
+        assert pieces.decode([ids_of(pieces, sentence["words"])]) == [drafts[sentence["index"]]]
         assert sum(word["weight"] for word in sentence["words"]) == pytest.approx(sentence["weight"], abs=1e-5)
 
 
