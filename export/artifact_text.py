@@ -5,8 +5,14 @@ from pathlib import Path
 
 from model.data.vocabulary import Vocabulary
 from server.artifact.manifest import Manifest
+from server.subwords.words import Words, is_words_file
 
 Ids = tuple[int, ...]
+
+
+def open_vocabulary(path: Path) -> Vocabulary | Words:
+    """A vocabulary of either kind. Raises SubwordsError."""
+    return Words(path) if is_words_file(path) else Vocabulary(path)
 
 
 class ArtifactText:
@@ -15,9 +21,9 @@ class ArtifactText:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._target = Vocabulary(folder / manifest.vocabulary_file)
+        self._target = open_vocabulary(folder / manifest.vocabulary_file)
         own = manifest.source_vocabulary_file
-        self._source = Vocabulary(folder / own) if own else self._target
+        self._source = open_vocabulary(folder / own) if own else self._target
         self._source_size = manifest.source_vocabulary_size or manifest.vocabulary_size
 
     def sources(self, sentences: Sequence[str]) -> list[Ids]:
@@ -51,7 +57,7 @@ class ArtifactText:
     def target_pieces(self, ids: Sequence[int]) -> list[str]:
         return self._target.pieces([*ids])
 
-    def _encode(self, vocabulary: Vocabulary, size: int, sentences: Sequence[str]) -> list[Ids]:
+    def _encode(self, vocabulary: Vocabulary | Words, size: int, sentences: Sequence[str]) -> list[Ids]:
         unknown = self._manifest.special_ids.unk
         return [tuple(token if token < size else unknown for token in ids) for ids in vocabulary.encode([*sentences])]
 

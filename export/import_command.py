@@ -18,6 +18,7 @@ from export.importers.language_tokens import pair_of
 from export.importers.local_path import local_path
 from export.importers.recognise import recognise, weights_in
 from export.importers.shortlists import guarded
+from export.importers.subwords import TOKENIZERS
 from export.parity import ParityError
 from export.shortlists.artifact import add_shortlist
 from export.shortlists.command import confidences
@@ -74,7 +75,23 @@ class ImportCommand:
             "--vocabulary",
             type=Path,
             nargs="+",
-            help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece models",
+            help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece "
+            "models, or codes of subword-nmt",
+        )
+        parser.add_argument(
+            "--tokenizer",
+            choices=[*TOKENIZERS],
+            help="for codes of subword-nmt: what cut the text into words before (default: argos for argos, opus-mt for "
+            "source.bpe and target.bpe, fairseq for bpecodes)",
+        )
+        parser.add_argument(
+            "--subword-vocabulary",
+            type=Path,
+            nargs="+",
+            help="for codes of subword-nmt that were applied with --vocabulary: the same files, of source and target",
+        )
+        parser.add_argument(
+            "--subword-threshold", type=int, default=0, help="the --vocabulary-threshold with them (default: none)"
         )
         parser.add_argument(
             "--min-confidence",
@@ -128,7 +145,17 @@ class ImportCommand:
 def import_packages(args: argparse.Namespace) -> int:
     """Convert all packages of a folder, the newest of each pair; returns 1 where one could not be. Raises ImportRefused
     for a folder without packages."""
-    for option in ("name", "source", "target", "languages", "check", "vocabulary", "language_token"):
+    for option in (
+        "name",
+        "source",
+        "target",
+        "languages",
+        "check",
+        "vocabulary",
+        "language_token",
+        "tokenizer",
+        "subword_vocabulary",
+    ):
         if getattr(args, option) is not None:
             raise ImportRefused(f"--{option.replace('_', '-')} is for one package; {args.path} is a folder of some")
     newest, failed = dict[tuple[str, str], Package](), 0

@@ -25,6 +25,7 @@ from model.training.checkpoint import SUMMARY, VOCABULARY, new_model, save_model
 from model.training.imported import SOURCE_VOCABULARY, Imported, check_trainable, load_imported
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import Manifest
+from server.subwords.words import is_words_file
 
 INT8, ROWS = ".int8", ".row_scale"
 PREFIXES = ("model.", "base.")
@@ -39,6 +40,11 @@ def unpack(artifact: Path, out: Path) -> ModelConfig:
     loaded = Artifact.load(artifact)
     manifest = loaded.manifest
     config = _config(manifest)
+    if is_words_file(loaded.path(manifest.vocabulary_file)):
+        raise ConfigError(
+            f"artifact '{manifest.name}' has words of subword-nmt, for which nothing is trained here: make a student "
+            "of it by `ringmt distil`"
+        )
     imported = _imported(manifest, config)
     precision = next((precision for precision in ("fp32", "int8") if _has(manifest, precision)), None)
     if precision is None:

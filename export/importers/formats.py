@@ -22,6 +22,7 @@ from export.importers.m2m100.load import load_m2m100
 from export.importers.marian import MarianFolder, load_marian
 from export.importers.marian_nmt.files import MarianFiles, find_beside, find_firefox
 from export.importers.marian_nmt.load import load_marian_nmt, source_words
+from export.importers.subwords import ARGOS, Cutting, moses_language
 from server.artifact.language_tokens import LanguageTokens
 
 
@@ -83,7 +84,7 @@ def open_firefox(args: argparse.Namespace, scratch: Path) -> Import:
 
 
 def open_marian_nmt(args: argparse.Namespace, scratch: Path) -> Import:
-    return of_files(find_beside(args.path, args.vocabulary or ()), args)
+    return of_files(find_beside(args.path, args.vocabulary or (), cutting_of(args)), args)
 
 
 def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
@@ -91,29 +92,47 @@ def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
         print(f"ringmt: of the model's own configuration not used: {', '.join(files.ignored)}", file=sys.stderr)
 
     languages = several_targets(source_words(files), files.languages[0], wanted_of(args), files.model)
+    refuse_several(languages, files.has_codes, files.model)
+    source = args.source or files.languages[0] or ""
 
     def load(target: str, scratch: Path) -> Content:
-        return load_marian_nmt(files, target, scratch, args.ngram, args.max_length, args.language_token, languages)
+        options = (args.ngram, args.max_length, args.language_token, languages, source)
+        return load_marian_nmt(files, target, scratch, *options)
 
     return Import(sides(files.languages, languages), files.length_penalty, load)
 
 
 def open_ctranslate2(args: argparse.Namespace, scratch: Path) -> Import:
-    folder = open_folder(args.path, args.vocabulary or ())
-    if folder.many_tokens:
+    called = [None if code is None else moses_language(code) for code in (args.source, args.target)]
+    folder = open_folder(args.path, args.vocabulary or (), None, cutting_of(args), (called[0], called[1]))
+    if folder.many_tokens and not folder.has_codes:
         refuse_language_token(args)
         languages: LanguageTokens | None = many_languages(folder.many_tokens, wanted_of(args), args.path)
         assert languages is not None
         return Import(pair_of(languages), 1.0, loader(folder, args, languages))
     languages = several_targets(numbered(folder.source), None, wanted_of(args), args.path)
+    refuse_several(languages, folder.has_codes, args.path)
     return Import(sides((None, None), languages), 1.0, loader(folder, args, languages))
 
 
 def open_argos(args: argparse.Namespace, scratch: Path) -> Import:
     package = open_package(args.path, scratch)
-    folder = open_folder(package.model, args.vocabulary or (), package.folder)
+    folder = open_folder(package.model, args.vocabulary or (), package.folder, cutting_of(args, ARGOS), package.codes)
     origin = {"imported": "argos", "name": args.path.name, "version": package.version}
     return Import(package.languages, LENGTH_PENALTY, loader(folder, args, None, origin), package.attribution)
+
+
+def cutting_of(args: argparse.Namespace, default: str | None = None) -> Cutting:
+    return Cutting(args.tokenizer, default, tuple(args.subword_vocabulary or ()), args.subword_threshold)
+
+
+def refuse_several(languages: LanguageTokens | None, has_codes: bool, where: Path) -> None:
+    """Raise ImportRefused for a model of several targets whose text is joined by rules of one language."""
+    if languages is not None and has_codes:
+        raise ImportRefused(
+            f"{where} has several targets, and words that are joined by the rules of one language: choose one by "
+            "--target"
+        )
 
 
 def loader(

@@ -35,6 +35,8 @@ class Package:
     folder: Path
     languages: tuple[str, str]
     version: str
+    codes: tuple[str, str] = ("", "")
+    """The languages as Argos calls them."""
 
     @property
     def model(self) -> Path:
@@ -81,8 +83,9 @@ def open_package(path: Path, scratch: Path) -> Package:
         raise ImportRefused(
             f"{path}: target_prefix is {prefix!r}: translations that begin with a token of the model are not computed"
         )
-    source, target = (CODES.get(str(code), str(code)) for code in codes)
-    return Package(path, folder, (source, target), str(metadata.get("package_version") or ""))
+    own = str(codes[0]), str(codes[1])
+    source, target = (CODES.get(code, code) for code in own)
+    return Package(path, folder, (source, target), str(metadata.get("package_version") or ""), own)
 
 
 def unpacked(path: Path, scratch: Path) -> Path:

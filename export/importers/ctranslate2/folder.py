@@ -9,18 +9,18 @@ from typing import Any
 from export.importers import ImportRefused
 from export.importers.ctranslate2.container import Variables, read_variables
 from export.importers.ctranslate2.names import renamed
-from export.importers.foreign_words import refuse_codes
 from export.importers.json_files import read_object
 from export.importers.language_tokens import tokens_of
 from export.importers.marian_vocabulary import is_spm
+from export.importers.subwords import NOTHING_SAID, Codes, Cutting, Segmenter, codes_of
 
 MODEL, CONFIG, SHORTLIST = "model.bin", "config.json", "vmap.txt"
 SHARED, SOURCE, TARGET = "shared_vocabulary", "source_vocabulary", "target_vocabulary"
-SPM = (("source.spm", "target.spm"), ("source.model", "target.model"))
+OF_SIDES = (("source.spm", "target.spm"), ("source.model", "target.model"), ("source.bpe", "target.bpe"))
 SHARED_SPM = ("sentencepiece.model", "sentencepiece.bpe.model", "spm.model", "shared.spm", "tokenizer.model")
 MANY_LANGUAGES = 2
-BPE = ("bpe.model", "source.bpe", "bpe.codes", "codes.bpe")
-"""Codes of subword-nmt or of OpenNMT's tokenizer, or a BPE model of SentencePiece."""
+BPE = ("bpe.model", "bpe.codes", "codes.bpe", "bpecodes")
+"""Codes of subword-nmt, or a BPE model of SentencePiece."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,22 @@ class Conventions:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """`source` and `target`: the words of both sides by their ids. `segmenters`: SentencePiece models of both sides.
-    `shortlist`: a map of vocabularies, if the folder has one."""
+    """`source` and `target`: the words of both sides by their ids. `segmenters`: SentencePiece models of both sides, or
+    codes. `shortlist`: a map of vocabularies, if the folder has one. `languages`: what those of source and target are
+    called where text is cut, where that is known."""
 
     path: Path
     variables: Variables
     conventions: Conventions
     source: Sequence[str]
     target: Sequence[str]
-    segmenters: tuple[Path, Path]
+    segmenters: tuple[Segmenter, Segmenter]
     shortlist: Path | None
+    languages: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def has_codes(self) -> bool:
+        return any(isinstance(each, Codes) for each in self.segmenters)
 
     @property
     def many_tokens(self) -> dict[str, int]:
@@ -57,44 +63,63 @@ class ModelFolder:
         return tokens if len(tokens) >= MANY_LANGUAGES and self.source == self.target else {}
 
 
-def open_folder(path: Path, vocabularies: Sequence[Path] = (), beside: Path | None = None) -> ModelFolder:
-    """The folder at `path`; `vocabularies`: SentencePiece models of both sides, or one of both, instead of those that
-    lie in it, or in the folder `beside`. Raises ImportRefused."""
+def open_folder(
+    path: Path,
+    vocabularies: Sequence[Path] = (),
+    beside: Path | None = None,
+    cutting: Cutting = NOTHING_SAID,
+    languages: tuple[str | None, str | None] = (None, None),
+) -> ModelFolder:
+    """The folder at `path`; `vocabularies`: SentencePiece models or codes of both sides, or one of both, instead of
+    those that lie in it, or in the folder `beside`. `cutting`: of codes. Raises ImportRefused."""
     if not (path / MODEL).is_file():
         raise ImportRefused(f"{path} has no {MODEL}: give the folder that a converter of CTranslate2 wrote")
-    segmenters = find_segmenters(beside or path, vocabularies)
+    cut = [segmenter_of(file, side, cutting) for side, file in enumerate(find_files(beside or path, vocabularies))]
     variables = renamed(read_variables(path / MODEL))
     conventions = read_conventions(path, variables)
     source, target = read_vocabularies(path, conventions.unknown)
     shortlist = path / SHORTLIST
     return ModelFolder(
-        path, variables, conventions, source, target, segmenters, shortlist if shortlist.is_file() else None
+        path,
+        variables,
+        conventions,
+        source,
+        target,
+        (cut[0], cut[1]),
+        shortlist if shortlist.is_file() else None,
+        languages,
     )
 
 
-def find_segmenters(folder: Path, named: Sequence[Path]) -> tuple[Path, Path]:
-    """The SentencePiece models of source and target. Raises ImportRefused."""
+def segmenter_of(path: Path, side: int, cutting: Cutting) -> Segmenter:
+    """A file as what it holds. Raises ImportRefused."""
+    if not is_spm(path):
+        return codes_of(path, side, cutting)
+    if cutting.tokenizer is not None or cutting.known:
+        raise ImportRefused(
+            f"{path} is a SentencePiece model: --tokenizer and --subword-vocabulary are for codes of subword-nmt"
+        )
+    return path
+
+
+def find_files(folder: Path, named: Sequence[Path]) -> tuple[Path, Path]:
+    """The files that cut the text of source and target. Raises ImportRefused."""
     if len(named) > 2:
         raise ImportRefused(f"--vocabulary names {len(named)} files: give one for each side, or one for both")
     for path in named:
         if not path.is_file():
-            raise ImportRefused(f"{path} is missing: give the SentencePiece models by --vocabulary")
+            raise ImportRefused(f"{path} is missing: give the SentencePiece models, or codes, by --vocabulary")
     if named:
         return named[0], named[-1]
-    for source, target in SPM:
+    for source, target in OF_SIDES:
         if (folder / source).is_file() and (folder / target).is_file():
             return folder / source, folder / target
-    for name in SHARED_SPM:
+    for name in (*SHARED_SPM, *BPE):
         if (folder / name).is_file():
             return folder / name, folder / name
-    for name in BPE:
-        if (folder / name).is_file():
-            if is_spm(folder / name):
-                return folder / name, folder / name
-            refuse_codes(folder / name)
     raise ImportRefused(
-        f"{folder} has no SentencePiece model ({SPM[0][0]} and {SPM[0][1]}, or {SHARED_SPM[0]}): give the one that the "
-        "model was trained with by --vocabulary"
+        f"{folder} has no SentencePiece model ({OF_SIDES[0][0]} and {OF_SIDES[0][1]}, or {SHARED_SPM[0]}) and no codes "
+        f"({BPE[1]}): give what the model was trained with by --vocabulary"
     )
 
 

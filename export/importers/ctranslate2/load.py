@@ -11,6 +11,7 @@ from export.importers.ctranslate2.vocabulary import Words
 from export.importers.ctranslate2.weights import model_of
 from export.importers.language_tokens import prefix_of
 from export.importers.marian_vocabulary import Numbered, write_vocabulary
+from export.importers.subwords import Codes, moses_language, write_words
 from model.config import ModelConfig
 from server.artifact.language_tokens import LanguageTokens
 
@@ -32,7 +33,8 @@ def load_ctranslate2(
     words = Words.of(folder, starts_from_zero(variables))
     config = config_of(folder, words, ngram, max_length)
     model = model_of(variables, words, config)
-    write_vocabularies(folder, words, config, scratch)
+    called = (folder.languages[0] or "", folder.languages[1] or moses_language(target))
+    write_vocabularies(folder, words, config, scratch, called)
     first = (words.source[folder.conventions.bos],) if folder.conventions.has_source_bos else ()
     plan = None if folder.shortlist is None else find_plan(folder.shortlist, words, config)
     return Content(
@@ -48,10 +50,15 @@ def load_ctranslate2(
     )
 
 
-def write_vocabularies(folder: ModelFolder, words: Words, config: ModelConfig, scratch: Path) -> None:
+def write_vocabularies(
+    folder: ModelFolder, words: Words, config: ModelConfig, scratch: Path, languages: tuple[str, str]
+) -> None:
     """source.model and target.model. Raises ImportRefused."""
     sizes = (config.source_vocab_size or config.vocab_size, config.vocab_size)
-    for spm, ids, size, name in zip(
-        folder.segmenters, (words.source, words.target), sizes, ("source.model", "target.model"), strict=True
+    for segmenter, ids, size, language, name in zip(
+        folder.segmenters, (words.source, words.target), sizes, languages, ("source.model", "target.model"), strict=True
     ):
-        write_vocabulary(Numbered(spm, ids, size, folder.many_tokens), config.ids, scratch / name)
+        if isinstance(segmenter, Codes):
+            write_words(segmenter, ids, size, language, config.ids, scratch / name)
+        else:
+            write_vocabulary(Numbered(segmenter, ids, size, folder.many_tokens), config.ids, scratch / name)

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from export.importers import ImportRefused
-from export.importers.foreign_words import refuse_codes
 from export.importers.marian_nmt.vocabulary import YML
+from export.importers.subwords import NOTHING_SAID, Codes, Cutting, Segmenter, codes_of
 
 PACKED = (".gz", ".zst", ".zip")
 LANGUAGES = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
@@ -22,16 +22,20 @@ SPM = ("source.spm", "target.spm")
 
 @dataclass(frozen=True)
 class MarianFiles:
-    """`segmenters`: SentencePiece models of vocabularies in `.yml`. `config`: how Marian decodes with the model. An
-    `is_guided` model has a head that was trained to align."""
+    """`segmenters`: SentencePiece models or codes of vocabularies in `.yml`. `config`: how Marian decodes with the
+    model. An `is_guided` model has a head that was trained to align."""
 
     model: Path
     vocabularies: tuple[Path, Path]
-    segmenters: tuple[Path, Path] | None
+    segmenters: tuple[Segmenter, Segmenter] | None
     shortlist: Path | None
     languages: tuple[str | None, str | None]
     config: Mapping[str, Any]
     is_guided: bool
+
+    @property
+    def has_codes(self) -> bool:
+        return any(isinstance(each, Codes) for each in self.segmenters or ())
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -88,9 +92,9 @@ def exactly(paths: Sequence[Path], folder: Path, what: str) -> Path:
     return paths[0]
 
 
-def find_beside(model: Path, vocabularies: Sequence[Path] = ()) -> MarianFiles:
+def find_beside(model: Path, vocabularies: Sequence[Path] = (), cutting: Cutting = NOTHING_SAID) -> MarianFiles:
     """The files of a model of which the weights are named; `vocabularies` of both sides, or one of both, instead of
-    those that its decoder.yml names. Raises ImportRefused."""
+    those that its decoder.yml names. `cutting`: of codes. Raises ImportRefused."""
     if not model.is_file():
         raise ImportRefused(f"{model} is no file: give the weights, model.npz or model.bin")
     folder = model.parent
@@ -106,13 +110,8 @@ def find_beside(model: Path, vocabularies: Sequence[Path] = ()) -> MarianFiles:
             raise ImportRefused(f"{path} is missing: give the vocabularies of source and target by --vocabulary")
     both = (named[0], named[-1])
     listed = [path for path in both if path.suffix in YML]
-    segmenters = (folder / SPM[0], folder / SPM[1]) if listed else None
-    for spm in segmenters or ():
-        codes = spm.with_suffix(".bpe")
-        if not spm.is_file() and codes.is_file():
-            refuse_codes(codes)
-        if not spm.is_file():
-            raise ImportRefused(f"{spm} is missing: {listed[0].name} lists pieces, but does not cut text into them")
+    found = [segmenter_of(folder / name, listed[0], side, cutting) for side, name in enumerate(SPM) if listed]
+    segmenters = (found[0], found[1]) if found else None
     if listed and len(listed) < 2:
         raise ImportRefused(f"{model}: one vocabulary is a list and the other is not; both must be of one kind")
     shortlist = config.get("shortlist") or []
@@ -120,6 +119,16 @@ def find_beside(model: Path, vocabularies: Sequence[Path] = ()) -> MarianFiles:
     if lists is not None and not (lists.is_file() and lists.suffix == ".bin"):
         lists = None
     return MarianFiles(model, both, segmenters, lists, (None, None), config, False)
+
+
+def segmenter_of(spm: Path, listed: Path, side: int, cutting: Cutting) -> Segmenter:
+    """The SentencePiece model of one side, or codes in its place. Raises ImportRefused."""
+    codes = spm.with_suffix(".bpe")
+    if spm.is_file():
+        return spm
+    if codes.is_file():
+        return codes_of(codes, side, cutting)
+    raise ImportRefused(f"{spm} is missing: {listed.name} lists pieces, but does not cut text into them")
 
 
 def beside(folder: Path, name: object) -> Path:

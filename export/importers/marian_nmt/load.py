@@ -13,6 +13,7 @@ from export.importers.marian_nmt.vocabulary import numbered, read_pieces, read_y
 from export.importers.marian_nmt.weights import model_of
 from export.importers.marian_vocabulary import write_vocabulary
 from export.importers.shortlists import plan_of
+from export.importers.subwords import Codes, moses_language, write_words
 from export.onnx_graph.shortlist import ShortlistPlan
 from model.alignment import AlignmentHead
 from model.config import ModelConfig, SpecialIds
@@ -27,10 +28,10 @@ def load_marian_nmt(
     max_length: int,
     language_token: str | None,
     languages: LanguageTokens | None = None,
+    source_language: str = "",
 ) -> Content:
     """The content of the artifact; vocabularies are written into the folder `scratch`. `languages`: of a model with
-    several targets, if all are kept. Raises ImportRefused and
-    ConfigError."""
+    several targets, if all are kept. Raises ImportRefused and ConfigError."""
     marian = read_model(files.model)
     embeddings = Embeddings.of(marian)
     source, words = files.vocabularies
@@ -40,7 +41,7 @@ def load_marian_nmt(
     if source != words and embeddings.is_shared and files.segmenters is None:
         raise ImportRefused(f"{files.model} has one vocabulary, and {source} and {words} are two")
     config = config_of(marian, ids, ngram, max_length)
-    write_vocabularies(files, config, ids, scratch)
+    write_vocabularies(files, config, ids, scratch, (moses_language(source_language), moses_language(target)))
     at = AlignmentHead(guided_layer(files.model, marian.config, config.decoder_layers), 1) if files.is_guided else None
     is_one = source == words and files.segmenters is None
     return Content(
@@ -56,17 +57,22 @@ def load_marian_nmt(
     )
 
 
-def write_vocabularies(files: MarianFiles, config: ModelConfig, ids: SpecialIds, scratch: Path) -> None:
+def write_vocabularies(
+    files: MarianFiles, config: ModelConfig, ids: SpecialIds, scratch: Path, languages: tuple[str, str]
+) -> None:
     """source.model and target.model. Raises ImportRefused."""
     source_words = config.source_vocab_size or config.vocab_size - 1
     sizes = (source_words, config.vocab_size - 1)
     totals = (config.source_vocab_size or config.vocab_size, config.vocab_size)
     for side, name in enumerate(("source.model", "target.model")):
         path = files.vocabularies[side]
-        if files.segmenters is None:
+        segmenter = None if files.segmenters is None else files.segmenters[side]
+        if segmenter is None:
             write_pieces(path, sizes[side], totals[side], scratch / name)
+        elif isinstance(segmenter, Codes):
+            write_words(segmenter, read_yml(path), totals[side], languages[side], ids, scratch / name)
         else:
-            write_vocabulary(numbered(path, files.segmenters[side], totals[side]), ids, scratch / name)
+            write_vocabulary(numbered(path, segmenter, totals[side]), ids, scratch / name)
 
 
 def find_shortlist(files: MarianFiles, marian: MarianModel, config: ModelConfig) -> ShortlistPlan | None:

@@ -32,7 +32,7 @@ def run(path: Path | str, out: Path, *arguments: str, graphs: str = "onnx-fp32")
 def test_a_folder_of_packages_becomes_artifacts_and_is_served(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An installed package, a downloaded one, an older one, one for cutting, one of subword-nmt."""
+    """An installed package, a downloaded one, an older one, one for cutting, one with empty codes."""
     folder, out = tmp_path / "packages", tmp_path / "models"
     write_package(folder / "translate-en_de-1_9", "en", "de")
     write_package(tmp_path / "translate-de_pb", "de", "pb")
@@ -50,7 +50,8 @@ def test_a_folder_of_packages_becomes_artifacts_and_is_served(
     errors = capsys.readouterr().err
     assert "translate-en_de-1_0, for whose languages there is a newer package" in errors
     assert "is a package of the type 'sbd', not for translation" in errors
-    assert "translate-en_sq/bpe.model has codes of subword-nmt" in errors
+    assert "translate-en_sq/bpe.model is no SentencePiece model that can be renumbered" in errors
+    assert "has no pair of units in line 1: '': these are no codes of subword-nmt" in errors
     assert {name: path.name for name, path in find_models([out]).items()} == {"en-de": "en-de", "de-pt-BR": "de-pt-BR"}
     manifest = Artifact.load(out / "en-de").manifest
     assert (manifest.source_eos, manifest.length_penalty, manifest.order) == (False, 0.2, None)

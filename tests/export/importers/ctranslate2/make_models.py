@@ -1,5 +1,6 @@
 """Tiny random models in CTranslate2's format, by its own specifications; translations vary and end."""
 
+import dataclasses
 import json
 import shutil
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ import numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 
+from server.subwords.moses import Moses
 from tests.marian import pieces_of, spm
+from tests.subwords import TEXT, codes
+from tests.subwords import pieces_of as pieces_of_codes
 
 WIDTH, FFN, LAYERS, HEADS, TABLE = 32, 64, 2, 2, 64
 SPECIAL = ("<unk>", "<blank>", "<s>", "</s>")
@@ -89,10 +93,10 @@ def position_table(kind: str, random: Random) -> NDArray[np.float32]:
     return np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(TABLE, WIDTH).astype(np.float32)
 
 
-def write_model(folder: Path, shape: Shape, seed: int = 0) -> None:
-    """A folder as CTranslate2's converters write it, with both SentencePiece models."""
+def write_model(folder: Path, shape: Shape, seed: int = 0, words: tuple[list[str], list[str]] | None = None) -> None:
+    """A folder as CTranslate2's converters write it, with both SentencePiece models, or with other `words`."""
     random = Random(seed, shape.biases)
-    source, target = words_of(shape)
+    source, target = words or words_of(shape)
     spec: Any = transformer_spec.TransformerSpec.from_config(
         (LAYERS, LAYERS), HEADS, pre_norm=shape.norms_before, activation=common_spec.Activation[shape.activation],
         alignment_layer=shape.alignment[0], alignment_heads=shape.alignment[1],
@@ -126,7 +130,7 @@ def write_model(folder: Path, shape: Shape, seed: int = 0) -> None:
     spec.optimize(quantization=shape.quantization)
     folder.mkdir(parents=True)
     spec.save(str(folder))
-    for side in ("source", "target"):
+    for side in ("source", "target") if words is None else ():
         (folder / f"{side}.spm").write_bytes(spm(side))
 
 
@@ -153,6 +157,18 @@ def write_package(folder: Path, source: str, target: str, **metadata: object) ->
     (folder / "README.md").write_text("Made by a test.\n", encoding="utf-8")
     values = {"package_version": "1.9", "argos_version": "1.9", "from_code": source, "to_code": target, **metadata}
     (folder / "metadata.json").write_text(json.dumps(values), encoding="utf-8")
+
+
+def write_codes_package(folder: Path, source: str, target: str) -> list[str]:
+    """An older package, whose words are cut by codes of subword-nmt; returns them."""
+    write_package(folder, source, target)
+    (folder / "sentencepiece.model").unlink()
+    shutil.rmtree(folder / "model")
+    words = [*SPECIAL, *pieces_of_codes(TEXT, Moses(source, normalizes=True), codes())]
+    shape = dataclasses.replace(SHAPES["OpenNMT-py at int8, without biases"], quantization=None, eos_bonus=3.0)
+    write_model(folder / "model", shape, words=(words, words))
+    (folder / "bpe.model").write_text(codes(), encoding="utf-8")
+    return words
 
 
 def write_zip(folder: Path, path: Path) -> Path:

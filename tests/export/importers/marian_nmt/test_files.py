@@ -25,6 +25,7 @@ from export.importers.marian_nmt.weights import model_of
 from model.config import ModelConfig, SpecialIds
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import AlignmentKind
+from server.translation.loaded_model import open_vocabularies
 from tests.export.importers.marian_nmt.make_models import DATA
 
 ANSWERS = json.loads((DATA / "answers.json").read_text(encoding="utf-8"))
@@ -98,15 +99,52 @@ def test_weights_with_a_decoder_yml_and_listed_vocabularies(tmp_path: Path, caps
     assert "configuration not used: word-penalty" in capsys.readouterr().err
 
 
-def test_codes_of_subword_nmt_beside_weights_are_refused_by_name(tmp_path: Path) -> None:
-    """As OPUS-MT's older zips have them."""
-    shutil.copy(DATA / "student.bin", tmp_path / "model.npz")
-    words = tmp_path / "vocab.yml"
-    words.write_text('{"</s>": 0, "<unk>": 1, "a@@": 2, "b": 3}', encoding="utf-8")
-    for name in ("source.bpe", "target.bpe"):
-        (tmp_path / name).write_text("#version: 0.2\nt h\n", encoding="utf-8")
-    with pytest.raises(ImportRefused, match=r"source\.bpe has codes of subword-nmt or pyonmttok"):
-        find_beside(tmp_path / "model.npz", [words, words])
+def write_codes(folder: Path) -> list[str]:
+    """A folder as OPUS-MT's older zips are, and the words of its model."""
+    folder.mkdir()
+    shutil.copy(DATA / "attention.npz", folder / "model.npz")
+    letters = [f"{letter}{end}" for letter in "aehilnorstuv" for end in ("", "@@")]
+    words = ["</s>", "<unk>", "th@@", "the", "hou@@", "&apos;s", "@-@", ".", ",", "-", *letters]
+    words += [f"<{number}>" for number in range(58 - len(words))]
+    listed = {word: index for index, word in enumerate(words)}
+    (folder / "vocab.yml").write_text(json.dumps(listed), encoding="utf-8")
+    for side in ("source", "target"):
+        merges = "t h\nth e</w>\nh o\nho u\n& a\np o\n&a po\n&apo s\n; s</w>\n&apos ;s</w>\n@ -\n@- @</w>\n"
+        (folder / f"{side}.bpe").write_text(f"#version: 0.2\n{merges}", encoding="utf-8")
+    (folder / "decoder.yml").write_text("vocabs: [vocab.yml, vocab.yml]\n", encoding="utf-8")
+    return words
+
+
+def test_codes_beside_weights_cut_text_as_the_scripts_of_opus_mt_do(tmp_path: Path) -> None:
+    """replace-unicode-punctuation, remove-non-printing-char, normalize-punctuation, tokenizer -a; subword-nmt."""
+    words = write_codes(tmp_path / "opus")
+    artifact = run_import(
+        "auto", tmp_path / "opus", "--out", tmp_path / "out", "--source", "en_GB", "--target", "de", "--graphs",
+        "onnx-fp32",
+    )  # fmt: skip
+    source, target = open_vocabularies(artifact)
+    [ids] = source.encode(["the house\u2019s in\u00ad-\u200bhouse\uff0c the sin-tin ."])
+    pieces = [words[index] for index in ids]
+    expected = "the hou@@ s@@ e &apos;s i@@ n - hou@@ s@@ e , the s@@ i@@ n @-@ t@@ i@@ n . </s>"
+    assert pieces == expected.split()
+    assert target.decode([ids]) == ["the house 's in - house, the sin-tin."]  # as German is joined
+
+
+def test_codes_behind_another_tokenizer_are_read_so(tmp_path: Path) -> None:
+    words = write_codes(tmp_path / "opus")
+    (tmp_path / "opus" / "target.bpe").unlink()
+    with pytest.raises(ImportRefused, match=r"target\.spm is missing"):
+        find_beside(tmp_path / "opus" / "model.npz")
+    (tmp_path / "opus" / "target.bpe").write_text("no codes at all", encoding="utf-8")
+    with pytest.raises(ImportRefused, match=r"target\.bpe .* no pair of units in line 1"):
+        find_beside(tmp_path / "opus" / "model.npz")
+    write_codes(tmp_path / "other")
+    artifact = run_import(
+        "marian-nmt", tmp_path / "other", "--out", tmp_path / "out", "--source", "en", "--target", "de", "--tokenizer",
+        "blanks", "--graphs", "onnx-fp32",
+    )  # fmt: skip
+    [ids] = open_vocabularies(artifact)[0].encode(["the, the"])
+    assert [words[index] for index in ids] == ["th@@", "e@@", ",", "the", "</s>"]
 
 
 def converted(name: str = "student.bin", config: dict[str, Any] | None = None, **weights: Any) -> MarianModel:
