@@ -26,7 +26,7 @@ from model.alignment import AlignmentHead
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
-from model.durable import replace_folder
+from model.durable import recover_folder, replace_folder
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
 from model.training.imported import SOURCE_VOCABULARY, load_imported, source_vocabulary
@@ -119,8 +119,10 @@ def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[
 
 @contextlib.contextmanager
 def replaced(out: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `out` at the end; after an error `out` is as it was."""
+    """A new folder that takes the place of `out` at the end; after an error `out` is as it was, also where a process
+    was killed while it replaced `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
+    recover_folder(out)
     temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         yield temporary

@@ -3,8 +3,11 @@ gets its name, and the name reaches the disk before the caller goes on (fsync(2)
 that, some file systems have an empty file."""
 
 import os
+import re
 import shutil
 from pathlib import Path
+
+OLD = "-old"
 
 
 def sync(path: Path) -> None:
@@ -41,7 +44,7 @@ def replace_folder(new: Path, out: Path) -> None:
         os.replace(new, out)
         sync(out.parent)
         return
-    old = new.with_name(f"{new.name}-old")
+    old = new.with_name(f"{new.name}{OLD}")
     os.replace(out, old)
     try:
         os.replace(new, out)
@@ -50,3 +53,15 @@ def replace_folder(new: Path, out: Path) -> None:
         raise
     sync(out.parent)
     shutil.rmtree(old)
+
+
+def recover_folder(out: Path) -> None:
+    """Put back what `replace_folder` had moved aside when its process was killed between two renames: then nothing is
+    at `out`. The new folder stood beside it: its name is a dot, that of `out`, and eight characters of tempfile."""
+    if out.exists() or not out.parent.is_dir():
+        return
+    name = re.compile(rf"\.{re.escape(out.name)}-[a-z0-9_]{{8}}{OLD}")
+    left = [path for path in out.parent.iterdir() if name.fullmatch(path.name) and path.is_dir()]
+    if left:
+        os.replace(max(left, key=lambda path: path.stat().st_mtime_ns), out)
+        sync(out.parent)

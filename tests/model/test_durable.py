@@ -1,6 +1,8 @@
 """Nothing gets its name before its content is on the disk, and names are on the disk when a call returns."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,3 +115,37 @@ def test_only_these_functions_rename() -> None:
             assert path.name == "durable.py" or not any(
                 call in text for call in ("os.replace(", "os.rename(", ".rename(", "temporary.replace(", "shutil.move(")
             ), f"{path} renames by itself: use model/durable.py"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from export.artifact_writer import replaced
+rename = os.replace
+def killed(source, target):
+    rename(source, target)
+    os._exit(9)
+os.replace = killed
+with replaced(Path(sys.argv[1])) as folder:
+    (folder / "manifest").write_bytes(b"new")
+"""
+
+
+def test_what_a_killed_process_moved_aside_is_put_back(tmp_path: Path) -> None:
+    """Killed between two renames, when nothing has the name. Another artifact's name may begin so."""
+    out, other = tmp_path / "model", tmp_path / "model-b"
+    for path in (out, other):
+        write_folder(path)
+        run = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, cwd=Path(__file__).parents[2])
+        assert run.returncode == 9
+        assert not path.exists()
+
+    class StoppedError(Exception):
+        pass
+
+    for path in (out, other):
+        with pytest.raises(StoppedError), replaced(path):
+            raise StoppedError
+        assert (path / "manifest").read_bytes() == b"manifest"
+    write_folder(out)
+    assert {path.name for path in tmp_path.iterdir() if path.name.endswith("-old")} == set()
