@@ -111,11 +111,12 @@ def test_runtimes_are_imported_on_demand(module: str) -> None:
 
 
 def test_the_container_installs_the_servers_dependencies() -> None:
-    """docker/requirements-*.txt are pyproject's list with the image's own onnxruntime, Redis, MCP and traces."""
+    """docker/requirements-*.txt are pyproject's list with the image's own onnxruntime, and these extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = {re.split(r"[><=; ]", line)[0] for line in project["dependencies"]} - {"onnxruntime-gpu", "onnxruntime"}
     extras = project["optional-dependencies"]
-    also = {re.split(r"[><=; ]", line)[0] for line in [*extras["redis"], *extras["otel"], *extras["mcp"]]}
+    in_image = [line for extra in ("redis", "otel", "mcp", "moses") for line in extras[extra]]
+    also = {re.split(r"[><=; ]", line)[0] for line in in_image}
     for image, runtime in (("cpu", "onnxruntime"), ("cuda", "onnxruntime-gpu[cuda,cudnn]")):
         lines = (ROOT / f"docker/requirements-{image}.txt").read_text(encoding="utf-8").splitlines()
         assert {line for line in lines if not line.startswith("#")} == wanted | also | {runtime}
