@@ -1,7 +1,9 @@
 """Fixtures that several test folders share."""
 
+import contextlib
 import functools
 import gc
+import importlib
 import os
 import ssl
 import sys
@@ -28,6 +30,19 @@ COLLECTING = ("server.api.app", "server.api.serving.model_registry", "server.api
 
 
 gc.disable()  # until all tests are collected: they hold a million objects, which a collection visits in vain
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Each of several processes that collect all tests first imports a share of them, and so compiles it for the rest:
+    in a new checkout, all of them compiled all tests at the same time. What is wrong with a module is said when the
+    module is collected."""
+    name, count = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if name is None or session.config.args != session.config.getini("testpaths"):
+        return
+    modules = sorted(path.relative_to(session.config.rootpath) for path in Path(__file__).parent.rglob("test_*.py"))
+    for module in modules[int(name.removeprefix("gw")) :: count]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(module.with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
