@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from server.corpus.remote import ServedModel
+from server.runtime.folder_sync import sync_folder
 
 BLOCK = 2**20
 
@@ -99,7 +100,7 @@ class Output:
             os.fsync(self._file.fileno())
             self._file.close()
             os.replace(self._part, self._path)
-            _sync_names(self._path.parent)  # the state must not go before the file has its name on the disk
+            sync_folder(self._path.parent)  # the state must not go before the file has its name on the disk
             self.is_finished = True
         self._state.unlink()
 
@@ -137,13 +138,3 @@ def _whole_lines(file: IO[bytes]) -> int:
         position += len(block)
     file.truncate(end)
     return count
-
-
-def _sync_names(folder: Path) -> None:
-    if os.name == "nt":
-        return  # there folders cannot be opened
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

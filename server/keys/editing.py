@@ -12,6 +12,7 @@ from server.keys.lines import lines_of
 from server.keys.record import KeyRecord, hash_of, new_secret
 from server.keys.ring import read_key_file
 from server.keys.stored import decode, encode, read_stored
+from server.runtime.folder_sync import sync_folder
 from server.stores.keys import KeyChanged, KeyStore, UnknownKey
 
 ATTEMPTS = 10
@@ -144,6 +145,7 @@ class FileKeys:
         except BaseException:
             os.unlink(path)
             raise
+        sync_folder(self._file.parent)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from server.keys.editing import NO_KEYS, EditableKeys, FileKeys, NameTaken, NoSu
 from server.keys.lines import new_key, read_keys
 from server.keys.record import MOST_SECRETS, KeyLimits, KeyRecord, Secret, hash_of
 from server.stores.open_store import open_store
+from tests.disk import Disk
 
 NOW = 1_000_000.0
 
@@ -104,6 +105,16 @@ def test_the_rest_of_a_file_stays(tmp_path: Path) -> None:
     FileKeys(file).add(record())
     assert NO_KEYS not in file.read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keys", "link"]
+
+
+def test_a_key_is_there_after_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(tmp_path, monkeypatch)
+    file = FileKeys(tmp_path / "keys")
+    file.add(record())
+    assert disk.has(tmp_path / "keys")
+    rotate(file, "shop", NOW, 60)
+    assert disk.has(tmp_path / "keys")
+    assert disk.num_renames == 2
 
 
 def test_a_new_file_is_readable_for_its_owner_only(tmp_path: Path) -> None:
