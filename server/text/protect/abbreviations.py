@@ -38,7 +38,7 @@ _AN_ANSWER = re.compile(
 
 def in_full(text: str, language: str, before_number: bool = False, starts: bool = True) -> str:
     """A text with its abbreviations before numbers in full, in a language with such. `before_number`: a number or a
-    placeholder is is behind the text. `starts`: the text begins its sentence. Linear in len(text)."""
+    placeholder is behind the text. `starts`: the text begins its sentence. Linear in len(text)."""
     pattern = _PATTERNS.get(language)
     if pattern is None or "." not in text:
         return text
