@@ -124,7 +124,7 @@ def _parts_of(
     """The parts of the parser's tokens. `starts`: where the lines begin that it has read."""
     offset, references = starts[0], labels_of_references(environment)
     cursor, row, misses, kept = offset, offset, 0, kept_lines(_LINE_END.split(text[offset:]))
-    for token in tokens:
+    for before, token in zip([None, *tokens], tokens, strict=False):
         if token.map is None or not has_letters(token.content) or _FORMULA.fullmatch(token.content):
             continue
         first, stop = starts[token.map[0]], min(starts[min(token.map[1], len(starts) - 1)], len(text))
@@ -137,9 +137,9 @@ def _parts_of(
         row, misses = first, misses if row == first else 0
         if token.type != "inline" or misses > MAX_MISSES:
             continue
-        content = [
-            (line.lstrip(), token.map[0] + number in kept) for number, line in enumerate(token.content.split("\n"))
-        ]
+        is_cell = before is not None and before.type in ("th_open", "td_open")
+        read_lines = (token.content.replace("|", "\\|") if is_cell else token.content).split("\n")
+        content = [(line.lstrip(), token.map[0] + number in kept) for number, line in enumerate(read_lines)]
         places, titles = _find_lines(text, content, max(cursor, first), stop)
         misses += not places and not titles
         yield from (_Part(*title) for title in titles)
@@ -164,9 +164,6 @@ def _find_lines(
             is_joined = False
             continue
         position = text.find(line, start, stop) if line else -1
-        if position < 0 and "|" in line:  # a cell, which the parser gives without its backslashes
-            line = line.replace("|", "\\|")
-            position = text.find(line, start, stop)
         if position < 0:
             return [], []
         end = position + len(line)

@@ -64,6 +64,9 @@ def read_inline(content: str, references: Set[str] = frozenset()) -> Paragraph:
             placeholder_text.add_text(content[match.start() : start])
             if end > start:
                 placeholder_text.add_standalone(content[start:end])
+        elif match["short"] and content[match.start() - 1 : match.start()] == "]":  # may be the label of a link
+            end = match.end("label") + 1
+            placeholder_text.add_standalone(content[match.start() : end])
         elif match["short"] and _normalized(match["label"]) in references:
             placeholder_text.open("link", "[")
             placeholder_text.add_text(match["label"])

@@ -11,9 +11,6 @@ _WIDE = str.maketrans({"!": "\uff01", "?": "\uff1f"})
 
 _LONGEST_WORD = 24
 _UNIT_END = re.compile(r"[^\W\d_]\d{1,4}\.\Z")
-_QUOTES = "\"'(\u201e\u201c\u2018\u00ab\u00bb"
-_FEWEST_WORDS = 4
-"""Of a sentence that ends with a full stop for certain; fewer may end with an abbreviation."""
 
 _LOOSE = re.compile(r"(?<=[\u201e\u201a])[ \u00a0]+(?=\w)")
 _LOOSE_IN_SOURCE = re.compile(r"(?:^|\s)[\"'\u201c\u201e\u201a\u2018\u00ab\u2039][ \u00a0\u202f]+\w")
@@ -28,17 +25,13 @@ def with_punctuation_of(source: str, target: str) -> str:
 
 
 def with_full_stop_of(source: str, target: str) -> str:
-    """The target with the full stop of the source, where that ends a sentence: behind a number that belongs to a word,
-    as in "5 m2.", or behind several words. A script without capital letters has other stops. Linear in the lengths."""
-    if not source.endswith(".") or not target[-1:].isalnum():
+    """The target with the full stop of the source behind a number that belongs to a word, as in "5 m2.". Elsewhere a
+    translation without one may be cut off, or end with an abbreviation. A script without capital letters has other
+    stops. Linear in the lengths."""
+    if not source.endswith(".") or not target[-1:].isalnum() or not _UNIT_END.search(source[-_LONGEST_WORD:]):
         return target
-    is_sentence = source.lstrip(_QUOTES)[:1].isupper() and len(source.split(None, _FEWEST_WORDS - 1)) == _FEWEST_WORDS
-    is_end = is_sentence or _UNIT_END.search(source[-_LONGEST_WORD:])
-    return (
-        f"{target}."
-        if is_end and not any(char.isalpha() and char.upper() == char.lower() for char in target)
-        else target
-    )
+    has_capitals = all(char.upper() != char.lower() for char in target if char.isalpha())
+    return f"{target}." if has_capitals else target
 
 
 def with_runs_of(source: str, target: str) -> str:
