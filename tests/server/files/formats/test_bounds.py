@@ -10,12 +10,12 @@ import pytest
 
 from server.files.formats import cues, markdown, subtitles
 from server.files.formats.base import FileError, NoText
-from server.files.formats.content import suffix_by_content
+from server.files.formats.content import HEAD_BYTES, suffix_by_content
 from server.files.formats.registry import FORMATS, open_file
 from server.files.formats.subtitle_lines import wrap
 from server.files.formats.xml_files import Elements
 from server.text.base.placeholders import is_placeholder, standalone
-from tests.growth import Shape, assert_linear, check_cost, check_growth, shapes
+from tests.growth import MAX_GROWTH, MEASURABLE, Shape, assert_linear, check_cost, check_growth, fastest, shapes
 from tests.server.files.formats import files
 from tests.server.files.formats.samples import SAMPLES
 
@@ -56,12 +56,30 @@ def test_opening_and_writing_take_linear_time(suffix: str) -> None:
 
 
 def test_a_format_is_recognised_in_linear_time() -> None:
-    def run(text: str) -> None:
+    def run(text: str, before: str = "") -> None:
         with contextlib.suppress(FileError):
-            suffix_by_content(text.encode())
+            suffix_by_content((before + text).encode())
 
     tokens = [token for sample in SAMPLES.values() for token in sample.tokens]
-    assert_linear(run, [*tokens, "+++\n", "<?", "<!DOCTYPE ", "PK\x03\x04", "PK\x01\x02", "{{<", "a=b\n"])
+    tokens += ["+++\n", "<?", "<!DOCTYPE ", "PK\x03\x04", "PK\x01\x02", "{{<", "a=b\n"]
+    assert_linear(run, tokens, most=HEAD_BYTES)
+    assert_linear(functools.partial(run, before="PK\x03\x04"), tokens)  # the directory is at the end
+
+
+@pytest.mark.parametrize("text", ["<p>A word</p>\n", "a,b\n", "{\n", "1\n2\n"])
+def test_a_format_is_recognised_by_the_head_of_a_file(text: str) -> None:
+    """The signs of the head decide, and whether there are many of them: a text that is a little shorter may be refused
+    at once."""
+    small, large = ((text * (size // len(text))).encode() for size in (2 * HEAD_BYTES, 128 * HEAD_BYTES))
+
+    def seconds(data: bytes) -> float:
+        def run(_: str) -> None:
+            with contextlib.suppress(FileError):
+                suffix_by_content(data)
+
+        return fastest(run, text, 5)
+
+    assert seconds(large) <= MAX_GROWTH * max(seconds(small), MEASURABLE)
 
 
 @pytest.mark.parametrize("suffix", [".xliff", ".docx", ".pptx", ".odt"])
