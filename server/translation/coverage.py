@@ -6,7 +6,6 @@ translation, it lacks them: the model left them out, or wrote something else in 
 the share of translations that are aligned, are in server/PROMISES.md (`loadtest/bench/completeness_bench.py`).
 """
 
-import contextlib
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -16,6 +15,8 @@ from server.backends.alignment import CannotAlign, IdPair
 from server.backends.arrays import Floats
 from server.engine.request import DeadlineExceeded, EngineStopped, Overloaded
 from server.engine.worker import EngineWorker
+from server.runtime.checkpoints import checkpoint
+from server.runtime.offload import offload_above
 from server.subwords.words import WORD_START
 from server.text.base.pieces import Pieces
 from server.translation.alignment import weights_of_pairs
@@ -75,15 +76,21 @@ async def count_missing(
 ) -> list[int]:
     """For every pair of ids, how many words of the source are not translated. 0 where that cannot be said now: the
     model does not align words, or is too busy."""
-    missing = [0] * len(pairs)
     if not pairs:
+        return []
+    try:
+        weights = await weights_of_pairs(worker, pairs, deadline)
+    except (CannotAlign, Overloaded, DeadlineExceeded, EngineStopped):
+        return [0] * len(pairs)
+
+    def counts() -> list[int]:
+        missing = list[int]()
+        for attention, (source, _) in zip(weights, pairs, strict=True):
+            checkpoint()
+            missing.append(num_missing(attention, source_pieces.spelled(source_pieces.without_eos(tuple(source)))))
         return missing
-    with contextlib.suppress(CannotAlign, Overloaded, DeadlineExceeded, EngineStopped):
-        for number, weights in enumerate(await weights_of_pairs(worker, pairs, deadline)):
-            missing[number] = num_missing(
-                weights, source_pieces.spelled(source_pieces.without_eos(tuple(pairs[number][0])))
-            )
-    return missing
+
+    return await offload_above(4 * sum(len(source) for source, _ in pairs), counts)
 
 
 async def find_incomplete(

@@ -1,15 +1,18 @@
 """Translations that lack words of their source are found, and long sentences translated again in clauses."""
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.backends.arrays import Floats
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
+from server.translation import coverage
 from server.translation.coverage import FEWER, LEAST_ATTENTION, MIN_MISSING, is_aligned, is_short, num_missing
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
@@ -83,6 +86,22 @@ def test_a_removed_clause_is_found(translator: Translator) -> None:
     part = translator.target_pieces.encode(["Sie ging zum Markt, kaufte ein Pfund \u00c4pfel."])[0]
     result = asyncio.run(translator.find_incomplete([(source, whole[:-1]), (source, part[:-1])], None))
     assert list(result) == [1]
+
+
+def test_words_of_many_sentences_are_counted_beside_the_event_loop(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[threading.Thread]()
+
+    def counted(weights: Floats, pieces: Sequence[str]) -> int:
+        threads.add(threading.current_thread())
+        return num_missing(weights, pieces)
+
+    monkeypatch.setattr(coverage, "num_missing", counted)
+    [source], [target] = translator.source_pieces.encode([LONG]), translator.target_pieces.encode([LONG])
+    asyncio.run(translator.find_incomplete([(source, target[:4])] * 40, None))
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 def test_a_long_sentence_in_clauses(translator: Translator) -> None:
