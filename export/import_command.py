@@ -28,6 +28,8 @@ from server.artifact.language_tokens import MANY, LanguageTokens
 
 MAX_LENGTH = 256
 AUTO = "auto"
+CODES_OPTIONS = ("tokenizer", "subword_vocabulary", "subword_threshold")
+"""Of models whose words are cut by codes of subword-nmt."""
 
 
 class ImportCommand:
@@ -153,10 +155,9 @@ def import_packages(args: argparse.Namespace) -> int:
         "check",
         "vocabulary",
         "language_token",
-        "tokenizer",
-        "subword_vocabulary",
+        *CODES_OPTIONS,
     ):
-        if getattr(args, option) is not None:
+        if getattr(args, option) not in (None, 0):
             raise ImportRefused(f"--{option.replace('_', '-')} is for one package; {args.path} is a folder of some")
     newest, failed = dict[tuple[str, str], Package](), 0
     for path in packages_in(args.path):
@@ -190,6 +191,10 @@ def convert(args: argparse.Namespace) -> None:
     """Write the artifact of one path. Raises ImportRefused, ConfigError and ParityError."""
     with tempfile.TemporaryDirectory() as scratch:
         opened = FORMATS[args.format](args, Path(scratch))
+        for option in CODES_OPTIONS:
+            if getattr(args, option) and not opened.has_codes:
+                name = option.replace("_", "-")
+                raise ImportRefused(f"--{name} is for codes of subword-nmt; {args.path} has none")
         source, target = (
             language(args.path, side, getattr(args, side) or known)
             for side, known in zip(("source", "target"), opened.languages, strict=True)

@@ -29,13 +29,14 @@ from server.artifact.language_tokens import LanguageTokens
 @dataclass(frozen=True)
 class Import:
     """What was found at a path. `languages`: of source and target, where they are known, MANY for a side of several.
-    `load` makes the artifact's
-    content from the target language and a folder for its vocabularies. `attribution`: where the model came from."""
+    `load` makes the artifact's content from the target language and a folder for its vocabularies. `attribution`: where
+    the model came from. `has_codes`: whether codes of subword-nmt cut a side's text."""
 
     languages: tuple[str | None, str | None]
     length_penalty: float
     load: Callable[[str, Path], Content]
     attribution: Path | None = None
+    has_codes: bool = False
 
 
 def open_transformers(args: argparse.Namespace, scratch: Path) -> Import:
@@ -99,7 +100,7 @@ def of_files(files: MarianFiles, args: argparse.Namespace) -> Import:
         options = (args.ngram, args.max_length, args.language_token, languages, source)
         return load_marian_nmt(files, target, scratch, *options)
 
-    return Import(sides(files.languages, languages), files.length_penalty, load)
+    return Import(sides(files.languages, languages), files.length_penalty, load, has_codes=files.has_codes)
 
 
 def open_ctranslate2(args: argparse.Namespace, scratch: Path) -> Import:
@@ -112,14 +113,15 @@ def open_ctranslate2(args: argparse.Namespace, scratch: Path) -> Import:
         return Import(pair_of(languages), 1.0, loader(folder, args, languages))
     languages = several_targets(numbered(folder.source), None, wanted_of(args), args.path)
     refuse_several(languages, folder.has_codes, args.path)
-    return Import(sides((None, None), languages), 1.0, loader(folder, args, languages))
+    return Import(sides((None, None), languages), 1.0, loader(folder, args, languages), has_codes=folder.has_codes)
 
 
 def open_argos(args: argparse.Namespace, scratch: Path) -> Import:
     package = open_package(args.path, scratch)
     folder = open_folder(package.model, args.vocabulary or (), package.folder, cutting_of(args, ARGOS), package.codes)
     origin = {"imported": "argos", "name": args.path.name, "version": package.version}
-    return Import(package.languages, LENGTH_PENALTY, loader(folder, args, None, origin), package.attribution)
+    load = loader(folder, args, None, origin)
+    return Import(package.languages, LENGTH_PENALTY, load, package.attribution, folder.has_codes)
 
 
 def cutting_of(args: argparse.Namespace, default: str | None = None) -> Cutting:

@@ -93,13 +93,7 @@ def open_folder(
 
 def segmenter_of(path: Path, side: int, cutting: Cutting) -> Segmenter:
     """A file as what it holds. Raises ImportRefused."""
-    if not is_spm(path):
-        return codes_of(path, side, cutting)
-    if cutting.tokenizer is not None or cutting.known:
-        raise ImportRefused(
-            f"{path} is a SentencePiece model: --tokenizer and --subword-vocabulary are for codes of subword-nmt"
-        )
-    return path
+    return path if is_spm(path) else codes_of(path, side, cutting)
 
 
 def find_files(folder: Path, named: Sequence[Path]) -> tuple[Path, Path]:

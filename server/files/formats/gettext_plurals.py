@@ -11,13 +11,13 @@ _DECLARED = re.compile(r"^Plural-Forms:[ \t]*nplurals[ \t]*=[ \t]*(\d{1,2})[ \t]
 _TRANSLATED = re.compile(r'^[ \t]*msgstr\[\d{1,2}\][ \t]*"(?:[^"\n]|"[ \t]*\r?\n[ \t]*"[^"\n])', re.MULTILINE)
 _SLAVIC = "n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2"
 _RULES = (
-    (1, "0", "ja ko zh th vi id ms lo my km ka"),
+    (1, "0", "ja ko zh th vi id ms lo my km"),
     (2, "(n > 1)", "fr pt_BR oc br wa fil tl mg ln"),
     (
         2,
         "(n != 1)",
         "bg da de el en eo es et fi fo hu it nb nl nn no pt sv tr ca eu gl he hi bn ur ta te ml mr gu kn pa ne sw af "
-        "sq az kk ky uz mn lb fy zu xh so hy",
+        "sq az kk ky uz mn lb fy zu xh so hy ka",
     ),
     (3, f"({_SLAVIC})", "ru uk be sr hr bs"),
     (3, "(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<10 || n%100>=20) ? 1 : 2)", "pl"),
@@ -30,7 +30,7 @@ _RULES = (
     (5, "(n==1 ? 0 : n==2 ? 1 : n<7 ? 2 : n<11 ? 3 : 4)", "ga"),
     (6, "(n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : n%100>=11 ? 4 : 5)", "ar"),
 )  # fmt: skip
-"""Number of forms, rule, languages: as gettext's manual and the Unicode CLDR have them."""
+"""Number of forms, rule, languages. Programs choose a form by the rule in the catalogue itself."""
 
 
 class Plurals(NamedTuple):

@@ -28,6 +28,8 @@ _PATTERNS = {
     )
     for language, words in _FULL.items()
 }
+LONGEST_START = 8
+"""Characters at the beginning of a sentence in which its first word is looked for."""
 _FIRST = re.compile(r"[^\w]*+\Z")
 _AN_ANSWER = re.compile(
     r"[ \u00a0\u202f]?+\d[\d.,]*+ (?!(?:is|was|has|had|will|and|or|of|in|on|at|to|for|the|with|from|can|must|may|shall|"
@@ -46,7 +48,7 @@ def in_full(text: str, language: str, before_number: bool = False, starts: bool 
 
     def full(match: re.Match[str]) -> str:
         short = match[1]
-        is_first = starts and match.start() <= _LONGEST_START and _FIRST.match(text[: match.start()]) is not None
+        is_first = starts and match.start() <= LONGEST_START and _FIRST.match(text[: match.start()]) is not None
         is_at_end = match.end() + len(match[2]) == len(text)
         if is_at_end and not before_number:
             return match[0]
@@ -58,7 +60,3 @@ def in_full(text: str, language: str, before_number: bool = False, starts: bool 
         return word if match[2] else f"{word} "
 
     return pattern.sub(full, text)
-
-
-_LONGEST_START = 8
-"""Signs before the first word of a sentence, at most."""

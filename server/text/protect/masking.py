@@ -8,7 +8,7 @@ from itertools import product
 
 from server.runtime.checkpoints import checkpoint
 from server.text.base.words import Place, has_letters
-from server.text.protect.abbreviations import in_full
+from server.text.protect.abbreviations import LONGEST_START, in_full
 from server.text.protect.accelerators import take_off
 from server.text.protect.capitals import Casing
 from server.text.protect.masks import Masked, Span
@@ -102,7 +102,7 @@ def _mask(sentence: str, spells: Spells, terms: Terms | None, casing: Casing, ga
 def _is_number(sentence: str, start: int, end: int) -> bool:
     """Whether the span is a number, or a placeholder that stands for one after an abbreviation. "No. {name} left." has
     an answer before it."""
-    is_label = end == len(sentence) or sentence[:start].strip(' ("') != "No."
+    is_label = end == len(sentence) or start > LONGEST_START or sentence[:start].strip(' ("') != "No."
     return sentence[start].isdigit() or (sentence[start] in _VALUES and is_label)
 
 

@@ -17,7 +17,8 @@ from server.files.in_process import InProcessParser
 from server.files.limits import FileLimits
 from server.files.parser_pool import ParserPool, TooManyFiles
 from server.files.parsing import Failure, SourceFile
-from tests.server.files.processes import BUSY_TICKS, cpu_ticks, is_running, parsers_of
+from tests.server.files.processes import BUSY_TICKS, cpu_ticks, is_running
+from tests.server.files.processes import parsers_of as all_parsers
 from tests.server.files.some import BUSY, small_files
 
 PATIENCE = 60.0
@@ -26,6 +27,21 @@ SMALL = SourceFile(b"<p>We <b>walk</b> home.</p>", "a.html", "de")
 BUSY_FILE = SourceFile(BUSY, "busy.md", "de", max_characters=100_000_000)
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+
+
+of_others: set[int] = set()
+"""Parser processes of servers that other tests share."""
+
+
+@pytest.fixture(autouse=True)
+def known_others() -> None:
+    of_others.clear()
+    of_others.update(all_parsers())
+
+
+def parsers() -> list[int]:
+    """The ids of the parser processes of this test."""
+    return [pid for pid in all_parsers() if pid not in of_others]
 
 
 @contextlib.asynccontextmanager
@@ -39,7 +55,7 @@ async def pool_of(
         yield pool
     finally:
         await pool.stop()
-        assert parsers_of() == [], "processes are left behind"
+        assert parsers() == [], "processes are left behind"
     assert counted == list(failures)
 
 
@@ -56,12 +72,12 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 
 async def busy_with(pool: ParserPool, file: SourceFile) -> "tuple[asyncio.Task[list[str]], int]":
     """A task that reads the file, and the process that is at it."""
-    [before] = parsers_of() or [0]
+    [before] = parsers() or [0]
     ticks = cpu_ticks(before)
     reading = asyncio.create_task(pool.texts(file))
-    await until(lambda: any(cpu_ticks(pid) >= ticks + BUSY_TICKS for pid in parsers_of()), "the file is being read")
+    await until(lambda: any(cpu_ticks(pid) >= ticks + BUSY_TICKS for pid in parsers()), "the file is being read")
     assert not reading.done()
-    [pid] = parsers_of()
+    [pid] = parsers()
     return reading, pid
 
 
@@ -83,7 +99,7 @@ def test_texts_and_bytes_are_those_of_one_s_own_process() -> None:
                 translations = [text.replace("We", "Wir") for text in texts]
                 assert await pool.write(file, translations) == await here.write(file, translations), name
                 assert await pool.texts(file) == texts, f"something of the first time is left: {name}"
-                assert len(parsers_of()) == 1, name
+                assert len(parsers()) == 1, name
 
     run(scenario())
 
@@ -106,12 +122,12 @@ def test_errors_are_those_of_one_s_own_process(file: SourceFile) -> None:
             await InProcessParser().texts(file)
         async with pool_of() as pool:
             await pool.texts(SMALL)
-            before = parsers_of()
+            before = parsers()
             with pytest.raises(type(here.value)) as there:
                 await pool.texts(file)
             assert str(there.value) == str(here.value)
             await assert_well(pool)
-            assert parsers_of() == before, "a file that is refused costs a process"
+            assert parsers() == before, "a file that is refused costs a process"
 
     run(scenario())
 
@@ -121,7 +137,7 @@ def test_what_is_of_no_format_starts_no_process() -> None:
         async with pool_of() as pool:
             with pytest.raises(UnsupportedFile):
                 await pool.texts(SourceFile(b"x", "a.exe", "de"))
-            assert parsers_of() == []
+            assert parsers() == []
 
     run(scenario())
 
@@ -172,12 +188,12 @@ def test_a_process_that_stands_still_is_ended_in_time() -> None:
     async def scenario() -> None:
         async with pool_of(replace(ROOMY, wall_seconds=3), failures=["wall_time"]) as pool:
             await pool.texts(SMALL)
-            [pid] = parsers_of()
+            [pid] = parsers()
             os.kill(pid, signal.SIGSTOP)
             with pytest.raises(FileTooLarge, match="not done within 3 seconds"):
                 await pool.texts(SMALL)
             await assert_well(pool)
-            assert parsers_of() != [pid]
+            assert parsers() != [pid]
 
     run(scenario())
 
@@ -208,7 +224,7 @@ def test_a_process_that_ended_while_idle_costs_no_file() -> None:
     async def scenario() -> None:
         async with pool_of() as pool:
             await pool.texts(SMALL)
-            [pid] = parsers_of()
+            [pid] = parsers()
             os.kill(pid, signal.SIGKILL)
             await until(lambda: not is_running(pid), "it has ended")
             await assert_well(pool)
@@ -237,7 +253,7 @@ def test_cancelled_work_ends_with_its_process() -> None:
             reading.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await reading
-            await until(lambda: parsers_of() == [], "the process is gone")
+            await until(lambda: parsers() == [], "the process is gone")
             await assert_well(pool)
 
     run(scenario())
@@ -328,7 +344,7 @@ def test_a_pool_that_stops_ends_work_and_takes_no_more() -> None:
             waiting = asyncio.create_task(pool.texts(SMALL))
             await until(lambda: pool.num_waiting == 1, "a file waits")
             await pool.stop()
-            assert parsers_of() == []
+            assert parsers() == []
             for task in (reading, other, waiting):
                 with pytest.raises(EngineStopped):
                     await task
@@ -344,7 +360,7 @@ def test_a_process_has_no_secrets_and_few_rights(monkeypatch: pytest.MonkeyPatch
     async def scenario() -> None:
         async with pool_of(FileLimits()) as pool:
             await pool.texts(SMALL)
-            [pid] = parsers_of()
+            [pid] = parsers()
             with open(f"/proc/{pid}/environ", encoding="utf-8") as file:
                 assert "RINGMT" not in file.read()
             with open(f"/proc/{pid}/limits", encoding="utf-8") as file:
@@ -362,12 +378,12 @@ def test_a_process_that_kept_much_memory_is_replaced() -> None:
     async def scenario() -> None:
         async with pool_of() as pool:
             await pool.texts(SMALL)
-            [before] = parsers_of()
+            [before] = parsers()
             units = b"<trans-unit><source>Yes <g>and</g> no.</source></trans-unit>" * 40_000
             large = b'<xliff version="1.2"><file><body>' + units + b"</body></file></xliff>"
             assert len(await pool.texts(SourceFile(large, "a.xliff", "de"))) == 40_000
             await assert_well(pool)
-            assert parsers_of() != [before]
+            assert parsers() != [before]
 
     run(scenario())
 

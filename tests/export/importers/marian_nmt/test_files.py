@@ -147,6 +147,17 @@ def test_codes_behind_another_tokenizer_are_read_so(tmp_path: Path) -> None:
     assert [words[index] for index in ids] == ["th@@", "e@@", ",", "the", "</s>"]
 
 
+@pytest.mark.parametrize(
+    "options", [("--tokenizer", "moses"), ("--subword-vocabulary", "known"), ("--subword-threshold", "5")]
+)
+def test_options_of_codes_are_refused_where_there_are_none(
+    firefox: Path, tmp_path: Path, options: tuple[str, str]
+) -> None:
+    with pytest.raises(ImportRefused, match=f"{options[0]} is for codes of subword-nmt"):
+        run_import("firefox", firefox, "--out", tmp_path / "out", "--source", "en", "--target", "de", *options)
+    assert not (tmp_path / "out").exists()
+
+
 def converted(name: str = "student.bin", config: dict[str, Any] | None = None, **weights: Any) -> MarianModel:
     """A model with changes; a weight of None is taken out."""
     model = read_model(DATA / name)
