@@ -1,9 +1,14 @@
 """Runs sentences through an engine, whose integrity is checked after every step."""
 
+import itertools
 import random
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from server.backends.base import Backend
 from server.backends.context import SentenceContext
@@ -21,6 +26,14 @@ METER = EngineMeter(Metrics(), "tiny")
 
 def new_engine(backend: Backend, slots: int = 4, max_waiting: int = 10_000) -> Engine:
     return Engine(backend, RequestQueue(max_waiting), slots, METER)
+
+
+def ticking_clock(monkeypatch: pytest.MonkeyPatch, step: float) -> "itertools.count[float]":
+    """A clock that advances by `step` seconds at each reading, so that turns by time are the same in every run. Only
+    the test's own thread reads it: other threads, whose readings come at any moment, keep the real one."""
+    ticks, thread, monotonic = itertools.count(step, step), threading.get_ident(), time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks) if threading.get_ident() == thread else monotonic())
+    return ticks
 
 
 def run(engine: Engine) -> None:

@@ -1,6 +1,5 @@
 """The engine against the plain reference search, alone and in any batch."""
 
-import itertools
 import random
 import time
 
@@ -23,7 +22,7 @@ from server.engine.request import (
 )
 from server.scheduling.fair_queue import QUANTUM
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, translate
+from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, ticking_clock, translate
 
 CASES = [
     SearchOptions(beam_size=1, max_length=30),
@@ -174,8 +173,7 @@ def test_a_crowd_of_short_requests_does_not_keep_a_document_waiting(
     load: LoadBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Although more of them arrive than one slot can serve, and the queue is always full."""
-    clock = itertools.count(step=0.001)
-    monkeypatch.setattr("server.engine.engine.time.monotonic", lambda: next(clock))
+    ticking_clock(monkeypatch, 0.001)
     engine = new_engine(load("onnx", "fp32"), slots=1, max_waiting=30)
     options = SearchOptions(beam_size=1, max_length=8)
     crowd = [SentenceRequest((5, 6, 7, 3), options) for _ in range(24)]

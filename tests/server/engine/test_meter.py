@@ -10,7 +10,7 @@ from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.scheduler import RequestQueue
 from server.telemetry.metrics import Metrics
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import random_source, run
+from tests.server.engine.runs import random_source, run, ticking_clock
 
 
 class Measured:
@@ -65,8 +65,7 @@ def test_the_seconds_of_a_sentence_follow_each_other_and_add_up(
     load: LoadBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a clock that ticks whenever it is looked at: no second is counted twice and none is left out."""
-    ticks = iter(range(1, 10**9))
-    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
+    ticks = ticking_clock(monkeypatch, 1.0)
     measured = Measured(load, slots=1)
     requests = [SentenceRequest((5, 6, 7, 3), SearchOptions(beam_size=2, max_length=6)) for _ in range(3)]
     measured.engine.queue.put(requests)

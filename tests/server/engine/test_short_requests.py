@@ -12,7 +12,7 @@ from server.engine.request import Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS, RequestQueue
 from server.scheduling.caller import Caller, Service
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import new_engine
+from tests.server.engine.runs import new_engine, ticking_clock
 
 SHORT = (5, 6, 7, 3)
 LONGEST = 12
@@ -20,9 +20,7 @@ LONGEST = 12
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every reading of the clock takes a millisecond, so that turns by time are the same in every run."""
-    ticks = itertools.count(step=0.001)
-    monkeypatch.setattr("server.engine.engine.time.monotonic", lambda: next(ticks))
+    ticking_clock(monkeypatch, 0.001)
 
 
 def long_work(engine: Engine, count: int = 200) -> list[SentenceRequest]:
@@ -47,16 +45,32 @@ def rounds_until(engine: Engine, request: SentenceRequest) -> int:
 
 @pytest.mark.parametrize("warm_up", [1, 8, 33])
 def test_a_short_request_needs_no_slot_of_long_work(load: LoadBackend, warm_up: int) -> None:
-    """All slots are taken, and stay so; few rounds belong to the others while it runs."""
+    """Long work has all slots at each of its steps, and when the short request gets one; few rounds belong to it until
+    that is done."""
     engine = new_engine(load("onnx", "fp32"), slots=4, max_waiting=1000)
     long_work(engine)
+    running: list[int] = []
+    beside_short: list[int] = []
+    step_lane = engine.step_lane
+
+    def counted(lane: Lane) -> float:
+        if lane.kind.is_short:
+            beside_short.append(engine.num_running - lane.num_running)
+        else:
+            running.append(lane.num_running)
+        return step_lane(lane)
+
+    engine.step_lane = counted  # type: ignore[method-assign]
     for _ in range(warm_up):
         engine.step()
-    assert engine.num_running == 4
+    assert running == [4] * warm_up
     request = short_request()
     engine.queue.put([request])
     assert rounds_until(engine, request) <= LONGEST + 2 + LONGEST // SHORT_SHARE
-    assert engine.num_running == 4
+    assert beside_short[0] == 4
+    engine.step()
+    assert set(running) == {4}
+    assert len(running) > warm_up
 
 
 @pytest.mark.parametrize("is_short_waiting", [False, True])
