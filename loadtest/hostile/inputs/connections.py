@@ -1,6 +1,7 @@
 """Clients that hold connections, send slowly, or do not read."""
 
 import contextlib
+import http.client
 import json
 import resource
 import selectors
@@ -8,6 +9,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 from loadtest.hostile.attempt import CLOSED, CUT_OFF, Address, Answers, Attempt, hostile_input, scaled
 from loadtest.hostile.sending import send_request
@@ -76,6 +78,18 @@ def statuses_of(opened: list[socket.socket]) -> list[str]:
     return statuses
 
 
+def status_of_whole(connection: socket.socket) -> str:
+    """The status of a response, all of which is read; CUT_OFF without one."""
+    connection.settimeout(10)
+    try:
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        response.read()
+    except (OSError, http.client.HTTPException):
+        return CUT_OFF
+    return str(response.status)
+
+
 @hostile_input("1,000 idle connections")
 def idle(share: float) -> Attempt:
     """Connections that send nothing, or half a head."""
@@ -127,13 +141,32 @@ def half_open(share: float) -> Attempt:
     return Attempt(count * len(begin), send)
 
 
-@hostile_input("100 clients that do not read large answers")
-def slow_readers(share: float) -> Attempt:
-    """Each asks for 1 MB that needs no translation, and reads nothing."""
-    count = scaled(100, share)
+def large_request() -> bytes:
+    """Asks for 1 MB that needs no translation."""
     fields = {"q": ["\u00e4" * 99_000] * 5, "source": "de", "target": "de"}
     body = json.dumps(fields, ensure_ascii=False).encode()
-    whole = head("/translate", len(body)) + body
+    return head("/translate", len(body)) + body
+
+
+@hostile_input("100 clients with large requests", ordinary=True)
+def large_requests(share: float) -> Attempt:
+    """The same at the same time as below, but each reads its answer."""
+    count, whole = scaled(100, share), large_request()
+
+    def send(address: Address, seconds: float) -> Answers:
+        deadline = time.monotonic() + seconds
+        with connections(address, count) as opened, ThreadPoolExecutor(count) as pool:
+            send_to_all(opened, whole, deadline)
+            status = translate_sentence(address, max(1.0, deadline - time.monotonic()))
+            return Answers.of(*pool.map(status_of_whole, opened), note=f"a sentence meanwhile: {status}")
+
+    return Attempt(count * len(whole), send)
+
+
+@hostile_input("100 clients that do not read large answers")
+def slow_readers(share: float) -> Attempt:
+    """Each reads nothing."""
+    count, whole = scaled(100, share), large_request()
 
     def send(address: Address, seconds: float) -> Answers:
         deadline = time.monotonic() + seconds
