@@ -41,6 +41,8 @@ _NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tät|gang|[dfgktz]er)\Z")
 _NO_NOUN = re.compile(r"(?:en|t|s|ig|em|lich|isch|bar|end)\Z")
 """Ends of German words with a capital initial and without."""
 
+_INITIAL = re.compile(r"[^\w'\u2019]*+([^\W\d_])")
+_FIRST_WORD = re.compile(r"[^\w'\u2019]*+([^\W\d_]++)(?![\d_])")
 _WORD = re.compile(r"[^\W\d_]++(?:['\u2019][^\W\d_]++)*+")
 _WHOLE_WORD = re.compile(r"(?<![\w\-\u2010\u2011'\u2019.])[^\W\d_]{2,}+(?![\w\-\u2010\u2011'\u2019]|\.\w)")
 
@@ -156,3 +158,16 @@ def _is_better_spelled(pieces: Pieces, word: str, other: str) -> bool:
     """Whether the vocabulary knows a word, and better than `other`."""
     count = pieces.num_pieces(word)
     return count < pieces.num_pieces(other) and 2 * count <= len(word) + 1
+
+
+def with_initial_of(source: str, target: str, is_whole: bool = True) -> str:
+    """`target` with a capital initial where `source` has one: a label or a sentence begins as it did, though a model
+    writes a German noun alone as other languages do ("Stuhl", "chair"). A first word with any capital, such as
+    "iPhone", stays. Unless the target `is_whole`, more letters of its last word may follow: it is "" until then."""
+    initial, first = _INITIAL.match(source), _FIRST_WORD.match(target)
+    if initial is None or first is None or not initial[1].isupper() or not first[1].islower():
+        return target
+    if first.end() == len(target) and not is_whole:
+        return ""
+    start, small = first.start(1), first[1][0]
+    return target[:start] + small.upper() + target[start + 1 :] if small.upper().lower() == small else target

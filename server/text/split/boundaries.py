@@ -19,11 +19,17 @@ _ABBREVIATIONS = frozenset({
     "approx.", "ca.", "cf.", "e.g.", "i.e.", "viz.", "vs.", "Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "Rev.", "Gen.",
     "Col.", "Capt.", "Lt.", "Sgt.", "Sen.", "Rep.", "Gov.", "Hon.", "St.", "Mt.", "bzw.", "d.h.", "Dipl.", "evtl.",
     "ggf.", "Hr.", "Fr.", "inkl.", "Mio.", "Mrd.", "sog.", "u.a.", "usf.", "vgl.", "z.B.", "zzgl.",
+    "exkl.", "max.", "mind.", "entspr.", "allg.", "einschl.", "ausschl.", "abzgl.", "bspw.", "bes.", "Tsd.", "dt.",
+    "engl.", "franz.", "griech.", "lat.", "r\u00f6m.", "\u00f6sterr.", "schweiz.", "n\u00f6rdl.", "s\u00fcdl.",
+    "\u00f6stl.", "westl.", "bez.", "betr.", "resp.", "geb.", "gest.", "gez.", "hl.", "Hl.", "Gebr.", "Abt.", "Hrsg.",
+    "incl.", "excl.", "misc.",
 })  # fmt: skip
 _NUMBERING = frozenset({
     "No.", "Nos.", "no.", "Fig.", "Figs.", "Eq.", "Eqs.", "Sec.", "Ch.", "Art.", "Vol.", "p.", "pp.", "Nr.", "Abb.",
     "Abs.", "Kap.", "Bd.", "S.", "Tab.", "Ziff.", "Approx.", "Ca.", "Nrn.", "nos.", "fig.", "figs.", "vol.", "vols.",
-    "Vols.", "Arts.", "Pp.", "P.", "Chap.", "Gl.", "Anm.", "Rn.", "Rdnr.", "Nrs.",
+    "Vols.", "Arts.", "Pp.", "P.", "Chap.", "Gl.", "Anm.", "Rn.", "Rdnr.", "Nrs.", "Tel.", "tel.", "ext.", "Ext.",
+    "Apt.", "Bldg.", "Rm.", "qty.", "Qty.", "est.", "temp.", "Mon.", "Tue.", "Tues.", "Wed.", "Thu.", "Thurs.", "Fri.",
+    "Sat.", "Sun.",
 })  # fmt: skip
 """Abbreviations only if a number follows: "No." is an answer, "No. 5" is not."""
 

@@ -8,7 +8,7 @@ from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
 from server.text.markup.standalone_placeholders import Tag
 from server.text.markup.tags import strip_tags
-from server.text.protect.capitals import Casing
+from server.text.protect.capitals import Casing, with_initial_of
 from server.text.protect.garbled import garbled_words, is_sparse
 from server.text.protect.masking import has_words, mask
 from server.text.protect.masks import Masked
@@ -57,14 +57,21 @@ class PlannedSentence:
     def restore(self, ids: Sequence[int], pieces: Pieces) -> Restored:
         """The translation of which the model decoded `ids` of the target's `pieces`."""
         if self.prefix is None:
-            return restore(self.masked, pieces.decode([ids])[0])
+            return restore(self.masked, self._with_initial(pieces.decode([ids])[0]))
         return restore_translation(self.masked, self.prefix, ids, pieces)
 
     def restore_partial(self, ids: Sequence[int], pieces: Pieces) -> str:
         """The translation as far as it is decoded."""
         if self.prefix is None:
-            return restore_partial(self.masked, pieces.decode_beginning(ids))
+            return restore_partial(self.masked, self._with_initial(pieces.decode_beginning(ids), is_whole=False))
         return restore_partial_translation(self.masked, self.prefix, ids, pieces)
+
+    def _with_initial(self, target: str, is_whole: bool = True) -> str:
+        """`with_initial_of` the sentence, unless it is a part of one, or begins with a mask."""
+        read = self.masked.text
+        if self.is_cut or (self.masked.spans and self.masked.find_masks(read[: len(self.masked.stem) + 2])):
+            return target
+        return with_initial_of(read, target, is_whole)
 
     def with_prefix(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
         """The same sentence with a target prefix."""

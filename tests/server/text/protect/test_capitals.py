@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from server.settings import BUNDLED_MODELS
 from server.text.base.pieces import Pieces
 from server.text.base.words import words_of
-from server.text.protect.capitals import Casing
+from server.text.protect.capitals import Casing, with_initial_of
 from server.text.protect.emphasis import raise_emphasis
 from server.text.protect.masking import mask
 from server.text.protect.restoring import restore
@@ -91,3 +91,42 @@ def test_words_that_become_one_are_reported() -> None:
 def test_a_sharp_s_is_raised_to_two_letters() -> None:
     raised, pairs, _ = raise_emphasis("a BIG dog", ((2, 5),), "gro\u00dfer Hund", [((2, 5), (0, 6)), ((6, 9), (7, 11))])
     assert (raised, pairs[1][1]) == ("GROSSER Hund", (8, 12))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("Stuhl", "chair", "Chair"),
+        ("\u201eStuhl\u201c", "\u201cchair\u201d", "\u201cChair\u201d"),
+        ("(Aus Holz)", "(from wood)", "(From wood)"),
+        ("\u00dcber uns", "about us", "About us"),
+        ("stuhl", "chair", "chair"),
+        ("3 St\u00fchle", "3 chairs", "3 chairs"),
+        ("St\u00fchle", "3 chairs", "3 chairs"),
+        ("Telefone", "iPhone", "iPhone"),
+        ("Wert", "x86 value", "x86 value"),
+        ("Abends", "'s avonds", "'s avonds"),
+        ("\u6905\u5b50", "chair", "chair"),
+        ("Stuhl", "\u6905\u5b50", "\u6905\u5b50"),
+        ("Stuhl", "", ""),
+        ("Stuhl", "\u0131s", "\u0131s"),
+    ],
+)
+def test_a_translation_begins_with_a_capital_where_its_source_does(source: str, target: str, expected: str) -> None:
+    assert with_initial_of(source, target) == expected
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_nothing_but_the_initial_changes(source: str, target: str) -> None:
+    raised = with_initial_of(source, target)
+    assert raised.lower() == target.lower()
+    assert len(raised) == len(target)
+    assert with_initial_of(source, source) == source
+    assert with_initial_of(source, raised) == raised
+
+
+@given(st.sampled_from(["Stuhl", "stuhl"]), st.text("aB \u00e9.3'", max_size=12), st.integers(0, 12))
+def test_what_is_shown_of_a_translation_stays(source: str, target: str, at: int) -> None:
+    shown = with_initial_of(source, target[:at], is_whole=False)
+    assert with_initial_of(source, target).startswith(shown)
+    assert len(shown) in (0, len(target[:at]))

@@ -111,3 +111,33 @@ def test_a_long_url_is_one_piece_of_a_sentence(pieces: Pieces, limit: int) -> No
     translated = join(plan, [sentence.masked.text for sentence in plan.planned])
     assert translated.replace("\u00ad", "") == text.replace("\u00ad", "")  # the model does not read soft hyphens
     assert sum("example.org" in sentence for sentence in plan.sentences) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "target", "expected"),
+    [
+        ("Stuhl", 30, "chair", "Chair"),
+        ("http://a.org fehlt", 30, "X1 lacks", "http://a.org lacks"),
+        ("Xaver fehlt", 30, "he lacks", "He lacks"),
+    ],
+)
+def test_a_sentence_begins_as_its_source(pieces: Pieces, text: str, limit: int, target: str, expected: str) -> None:
+    [planned] = plan_text(text, "de", pieces, limit).planned
+    ids = pieces.encode([target])[0][:-1]
+    assert planned.restore(ids, pieces).text == expected
+    assert planned.restore_partial(ids, pieces) in (expected, "")
+
+
+def test_a_part_of_a_sentence_begins_as_the_model_has_it(pieces: Pieces) -> None:
+    """It may be in the middle of the sentence."""
+    plan = plan_text("Hunde und Katzen und Hunde und Katzen und Hunde und Katzen", "de", pieces, 12)
+    assert len(plan.planned) > 1
+    ids = pieces.encode(["dogs"])[0][:-1]
+    assert {planned.restore(ids, pieces).text for planned in plan.planned} == {"dogs"}
+
+
+def test_after_a_prefix_nothing_is_raised(pieces: Pieces) -> None:
+    [planned] = plan_text("Stuhl", "de", pieces, 30).with_prefix("the ", pieces).planned
+    ids = (*planned.prefix_ids, *pieces.encode(["chair"])[0][:-1])
+    assert planned.restore(ids, pieces).text.startswith("the ")
+    assert not planned.restore(ids, pieces).text.endswith("Chair")

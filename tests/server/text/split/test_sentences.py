@@ -85,6 +85,24 @@ def test_german_abbreviations() -> None:
     assert sentences(text, "de") == ["Wir kaufen z.B. Brot.", "Er kommt ca. 5 Minuten sp\u00e4ter."]
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Das Buch exkl. Versand, max. Anzahl 5, mind. Alter 18, entspr. Angaben.", "de"),
+        ("Der engl. Text, die \u00f6sterr. Regierung und das s\u00fcdl. Afrika, einschl. Madagaskar.", "de"),
+        ("Peter, geb. M\u00fcller, und die Gebr. Grimm, Abt. Verkauf.", "de"),
+        ("The price incl. VAT, excl. Shipping and misc. Fees.", "en"),
+        ("Call Tel. 555 1234, ext. 12, Apt. 5, Bldg. 7, on Mon. 15 or Fri. 16.", "en"),
+    ],
+)
+def test_after_an_abbreviation_a_sentence_goes_on(text: str, language: str) -> None:
+    assert sentences(text, language) == [text]
+
+
+def test_before_other_words_a_sentence_may_end_as_a_number_does() -> None:
+    assert sentences("We met on Sun. It rained.", "en") == ["We met on Sun.", "It rained."]
+
+
 def test_gaps_between_are_exact() -> None:
     assert split_text("A boy.  Come in.\r\n\r\n\tE\x00", "en") == [
         Segment("A boy.", True),
