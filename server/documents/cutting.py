@@ -83,7 +83,7 @@ def restored_sentence(
 
 def restored_part(source: str, masked: Masked, target: str, translator: Translator, is_part: bool) -> Restored:
     """What the model wrote for a sentence, or for a part of one, with protected pieces as in the source."""
-    restored = restore(masked, target)
+    restored = restore(masked, target, not is_part, translator.languages)
     if not is_part or masked.is_capitals:
         return restored
     num_pieces = translator.target_pieces.num_pieces

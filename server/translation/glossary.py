@@ -156,6 +156,7 @@ def _mask(
         bool(draft.planned.tags),
         bool(draft.planned.masked.emphasized),
     )
+    planned = dataclasses.replace(planned, languages=draft.planned.languages)
     draft.planned = planned if prefix is None else planned.with_prefix(prefix.text, translator.target_pieces)
     _check(draft, matches, translator.artifact.manifest.max_source_length)
     if len(draft.planned.prefix_ids) >= translator.planner.max_target_pieces(draft.planned, options):

@@ -105,7 +105,7 @@ class Planner:
     ) -> TextPlan:
         """Cut a text into sentences that the model can read; arguments as in `server.text.split.plan`."""
         manifest = self._manifest
-        return plan_text(
+        plan = plan_text(
             text,
             self._languages[0],
             self._source_pieces,
@@ -115,6 +115,7 @@ class Planner:
             count,
             lowers_emphasis,
         )
+        return plan.in_languages(self._languages)
 
     def min_sentences(self, texts: Iterable[str]) -> int:
         """A lower bound of the number of sentences, without cutting texts: no sentence goes beyond its line. Counts up

@@ -47,6 +47,7 @@ def plan_resplits(
         segments, clauses = plan_clauses(
             source, pieces, max_source_length, bool(whole.tags), bool(whole.masked.emphasized)
         )
+        clauses = [*TextPlan((), tuple(clauses)).in_languages(planned.languages).planned]
         if len(clauses) > 1:
             request = planned.sentences[number]
             requests = [

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from server.text.base.words import has_letters
+from server.text.protect.capitals import with_initial_of
 from server.text.protect.hyphens import replace_invented_hyphens
 from server.text.protect.lost_masks import insert_lost
 from server.text.protect.masks import Masked, mask_pattern, number_of
+from server.text.protect.notation import with_notation_of
 from server.text.protect.numerals import without_invented_hyphens
 from server.text.protect.punctuation import with_full_stop_of, with_punctuation_of
 from server.text.protect.terms import with_first_letter
@@ -27,11 +29,18 @@ class Restored:
     is_moved: bool = False
 
 
-def restore(masked: Masked, target: str) -> Restored:
+NO_LANGUAGES = ("", "")
+"""Source and target, where they are not known."""
+
+
+def restore(masked: Masked, target: str, is_whole: bool = False, languages: tuple[str, str] = NO_LANGUAGES) -> Restored:
     """The model's translation `target` with every span in place of its mask, exactly once. A sentence of masks alone is
-    restored as it was; anything else that the model wrote is dropped."""
-    whole = masked.text if _is_only_masks(masked) else with_full_stop_of(masked.text, target)
-    return restore_continuation(masked, whole, frozenset())
+    restored as it was; anything else that the model wrote is dropped. `is_whole`: the sentence is no part of a longer
+    one. `languages`: codes of source and target."""
+    if _is_only_masks(masked):
+        return restore_continuation(masked, masked.text, frozenset())
+    target = with_notation_of(masked.text, _with_initial(masked, target) if is_whole else target, languages)
+    return restore_continuation(masked, with_full_stop_of(masked.text, target), frozenset())
 
 
 def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -> Restored:
@@ -49,6 +58,12 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
     return Restored(_fill(masked, _with_accelerator(masked, unique)), bool(lost) or not is_unchanged)
 
 
+def restore_beginning(masked: Masked, target: str, is_whole: bool, languages: tuple[str, str] = NO_LANGUAGES) -> str:
+    """`restore` for a translation that is being decoded."""
+    begun = _with_initial(masked, target, is_complete=False) if is_whole else target
+    return restore_partial(masked, with_notation_of(masked.text, begun, languages, is_whole=False))
+
+
 def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = frozenset()) -> str:
     """`restore_continuation` for a translation that is being decoded. Masks that are not decoded yet are not inserted,
     and a mask at the end is left out, because its number may get more digits."""
@@ -60,6 +75,13 @@ def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = froze
         return target
     target = _unfinished_mask(masked.stem).sub("", target)
     return _fill(masked, _remove_copies(masked, target, decoded_masks)[0])
+
+
+def _with_initial(masked: Masked, target: str, is_complete: bool = True) -> str:
+    """The target with the sentence's initial, unless the sentence begins with a mask."""
+    if masked.spans and masked.find_masks(masked.text[: len(masked.stem) + 2]):
+        return target
+    return with_initial_of(masked.text, target, is_complete)
 
 
 def _with_accelerator(masked: Masked, target: str) -> str:

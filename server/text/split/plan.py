@@ -1,6 +1,7 @@
 """Splits a text into sentences with their token ids, and joins the translations again."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -8,12 +9,12 @@ from server.runtime.checkpoints import checkpoint
 from server.text.base.pieces import Pieces
 from server.text.markup.standalone_placeholders import Tag
 from server.text.markup.tags import strip_tags
-from server.text.protect.capitals import Casing, with_initial_of
+from server.text.protect.capitals import Casing
 from server.text.protect.garbled import garbled_words, is_sparse
 from server.text.protect.masking import has_words, mask
 from server.text.protect.masks import Masked
 from server.text.protect.prefix import Prefix, encode_prefix, restore_partial_translation, restore_translation
-from server.text.protect.restoring import Restored, restore, restore_partial
+from server.text.protect.restoring import NO_LANGUAGES, Restored, restore, restore_beginning
 from server.text.protect.terms import Terms
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
@@ -28,6 +29,8 @@ _SUBSTITUTES = {
     "\u2014": "-", "\u2212": "-", "\u2026": "...", "\u00d7": "x", "\u02bc": "'",
 }  # fmt: skip
 
+_NUMBER = re.compile(r"\d[.,]\d")
+"""Within a number whose notation differs between languages."""
 MAX_CACHED_LENGTH = 16
 """Characters of a sentence whose plan is reused within a text: short sentences take longest for their length, and
 tables, for example, repeat them."""
@@ -44,6 +47,8 @@ class PlannedSentence:
     prefix: Prefix | None = None
     tags: tuple[Tag, ...] = ()
     """The sentence's tags, which the model does not read; `place_tags` places them by the alignment."""
+    languages: tuple[str, str] = NO_LANGUAGES
+    """Codes of source and target, where they are known."""
 
     @property
     def needs_alignment(self) -> bool:
@@ -57,21 +62,14 @@ class PlannedSentence:
     def restore(self, ids: Sequence[int], pieces: Pieces) -> Restored:
         """The translation of which the model decoded `ids` of the target's `pieces`."""
         if self.prefix is None:
-            return restore(self.masked, self._with_initial(pieces.decode([ids])[0]))
+            return restore(self.masked, pieces.decode([ids])[0], not self.is_cut, self.languages)
         return restore_translation(self.masked, self.prefix, ids, pieces)
 
     def restore_partial(self, ids: Sequence[int], pieces: Pieces) -> str:
         """The translation as far as it is decoded."""
         if self.prefix is None:
-            return restore_partial(self.masked, self._with_initial(pieces.decode_beginning(ids), is_whole=False))
+            return restore_beginning(self.masked, pieces.decode_beginning(ids), not self.is_cut, self.languages)
         return restore_partial_translation(self.masked, self.prefix, ids, pieces)
-
-    def _with_initial(self, target: str, is_whole: bool = True) -> str:
-        """`with_initial_of` the sentence, unless it is a part of one, or begins with a mask."""
-        read = self.masked.text
-        if self.is_cut or (self.masked.spans and self.masked.find_masks(read[: len(self.masked.stem) + 2])):
-            return target
-        return with_initial_of(read, target, is_whole)
 
     def with_prefix(self, prefix: str, pieces: Pieces) -> "PlannedSentence":
         """The same sentence with a target prefix."""
@@ -94,6 +92,14 @@ class TextPlan:
     def with_prefix(self, prefix: str, pieces: Pieces) -> "TextPlan":
         """The same text with a target prefix. Raises IndexError if the text has no sentence."""
         return dataclasses.replace(self, planned=(self.planned[0].with_prefix(prefix, pieces), *self.planned[1:]))
+
+    def in_languages(self, languages: tuple[str, str]) -> "TextPlan":
+        """The same text, whose numbers are written as in the second of the languages."""
+        planned = [
+            dataclasses.replace(sentence, languages=languages) if _NUMBER.search(sentence.masked.text) else sentence
+            for sentence in self.planned
+        ]
+        return dataclasses.replace(self, planned=tuple(planned))
 
     @property
     def sentences(self) -> list[str]:

@@ -115,3 +115,8 @@ def test_any_text_comes_back(translator: Translator, text: str) -> None:
     spans = [part.span for part in alone.parts if part.span is not None]
     assert len(spans) == len(alone.parts)
     assert spans == sorted(spans)
+
+
+def test_a_document_has_capitals_and_numbers_as_a_text_has(translator: Translator) -> None:
+    [sentence] = listed_sentences(["It costs 1,234.56 euros"], translator)
+    assert joined(sentence, ["es kostet 1.234.56 Euro"], translator) == "Es kostet 1.234,56 Euro"
