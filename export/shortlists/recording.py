@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from server.backends.base import Backend
 from server.backends.memory import Layout
 from server.engine.engine import Engine
-from server.engine.lane import Lane, LaneKind
+from server.engine.lane import Lane
+from server.engine.lane_kind import LaneKind
 from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.synchronous import run_now
 

@@ -7,9 +7,9 @@ from server.backends.arrays import Flags, Ints, pad_ids
 from server.backends.base import Backend
 from server.backends.context import Attended
 from server.engine.batches import group_by_length, max_padding
-from server.engine.lane import EncodedSentence
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest
+from server.engine.running_sentence import EncodedSentence
 
 Fail = Callable[[SentenceRequest, Exception], None]
 

@@ -2,78 +2,23 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
 from server.backends.base import Backend, Step
-from server.backends.context import ContextAttention
-from server.backends.memory import Encoded, Layout, document_layout, fits_document
-from server.backends.state import DEAD_SCORE, DecoderState, Ints
+from server.backends.memory import Layout, document_layout, fits_document
+from server.backends.state import DEAD_SCORE, DecoderState
 from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_for, round_up_slots
-from server.engine.beam import backtrack, finished_candidates, is_complete, normalize
+from server.engine.beam import backtrack, finished_candidates
 from server.engine.constraint import ConstrainedRows
 from server.engine.history import Choices, History
+from server.engine.lane_kind import LaneKind
 from server.engine.past_shapes import BoundState, PastShapes
 from server.engine.request import Hypothesis, SentenceRequest
+from server.engine.running_sentence import EncodedSentence, FinishedHypothesis, RunningSentence
 from server.engine.stable_prefix import StablePrefix
-from server.telemetry.labels import FinishReason
-
-
-@dataclass(frozen=True)
-class EncodedSentence:
-    """A sentence after the encoder: the output of the encode graph, when encoding began and ended (time.monotonic()
-    values), and the attention to its context."""
-
-    request: SentenceRequest
-    content: Encoded
-    started: float
-    encoded: float
-    attention: ContextAttention | None = None
-
-
-@dataclass(frozen=True)
-class FinishedHypothesis:
-    """A hypothesis that ended with EOS, or was cut at the maximum length. Its tokens without EOS are those of row
-    `parent` after `steps` steps."""
-
-    score: float
-    normalized: float
-    steps: int
-    parent: int
-    reason: FinishReason = "eos"
-
-
-@dataclass(eq=False)  # compared with None for every slot
-class RunningSentence:
-    """A sentence in a slot, whose first step was at `first_clock` of the lane's clock. `forced`: the first tokens of
-    every row, those that a translation starts with and those of its prefix."""
-
-    sentence: EncodedSentence
-    first_clock: int
-    forced: tuple[int, ...]
-    finished: list[FinishedHypothesis] = field(default_factory=list)
-    log_probabilities: list[list[float]] = field(default_factory=list)
-    """Log-probabilities of the tokens so far of every given translation (see ScoringLane)."""
-    num_reported: int = 0
-    """Tokens of the stable prefix that `on_partial` was last called with."""
-    constrained: ConstrainedRows | None = None
-    """The states of its rows, where words are forbidden."""
-    stable_prefix: StablePrefix | None = None
-    """Created at the first call of `Lane.stable_prefix`."""
-
-
-class LaneKind(NamedTuple):
-    """What the sentences of a lane have in common: the lane's beam width, whether steps attend to documents, whether
-    translations are given and only scored, and whether they are of short requests, whose lanes take turns with all
-    others."""
-
-    beam: int
-    attends_context: bool
-    is_scoring: bool = False
-    is_short: bool = False
+from server.engine.stopping_criteria import StoppingCriteria
 
 
 class Lane:
@@ -99,15 +44,11 @@ class Lane:
         self.num_running = 0
         self._past_shapes = PastShapes()
         self.awaiting_first_token: list[SentenceRequest] = []
-        self.beam_size: Ints = np.zeros(0, np.int64)
-        self.max_length: Ints = np.zeros(0, np.int64)
-        self.num_finished: Ints = np.zeros(0, np.int64)
+        self._stopping = StoppingCriteria(self.max_target_length)
         self._forced: set[int] = set()
         """Slots of sentences whose next token is given."""
         self._constrained: set[int] = set()
         """Slots of sentences in which words are forbidden."""
-        self._first_limit = sys.maxsize
-        """No sentence reaches its maximum length before the clock stands here."""
         self._ring_limit = sys.maxsize
         """No sentence needs longer rings before the clock stands here."""
         self._resize(BatchShape(1, 16, ring_capacity_for(1, self._max_ring)), document, [])
@@ -127,12 +68,7 @@ class Lane:
         self._step: Step = bound.step
         self.state: DecoderState = state
         self._history: History = bound.history
-        if not count:
-            self._first_limit = sys.maxsize
-        for name, idle in (("beam_size", 1), ("max_length", self.max_target_length), ("num_finished", 0)):
-            values: Ints = np.full(slots, idle, np.int64)
-            values[:count] = getattr(self, name)[keep]
-            setattr(self, name, values)
+        self._stopping.resize(slots, keep)
         self.running = [self.running[slot] for slot in keep] + [None] * (slots - count)
         for slots_of in (self._forced, self._constrained):
             moved = {new for new, slot in enumerate(keep) if slot in slots_of}
@@ -214,12 +150,9 @@ class Lane:
         except Exception:
             self.state.release(slot)
             raise
-        self.beam_size[slot] = options.beam_size
-        self.max_length[slot] = max_length
-        self.num_finished[slot] = 0
+        self._stopping.admit(slot, options.beam_size, max_length, self.state.clock)
         if forced:
             self._forced.add(slot)
-        self._first_limit = min(self._first_limit, self.state.clock + int(self.max_length[slot]))
         self.running[slot] = running = RunningSentence(sentence, self.state.clock, forced)
         if sentence.request.constraint is not None:
             running.constrained = ConstrainedRows(sentence.request.constraint, self.beam)
@@ -238,27 +171,21 @@ class Lane:
     def advance(self) -> list[int]:
         """After a step: keep the hypotheses that finished, move to the next tokens. Returns the slots whose search is
         complete."""
-        state = self.state
+        state, stopping = self.state, self._stopping
         exhausted = [slot for slot in self._constrained if not self._constrain(slot)] if self._constrained else []
-        finished = finished_candidates(state.candidates, self.beam_size, self.ids.eos)
+        finished = finished_candidates(state.candidates, stopping.beam_size, self.ids.eos)
         for slot, rank in finished:
             if slot not in self._forced:
                 self._finish(slot, rank)
         for slot in exhausted:
-            self.num_finished[slot] = self.beam_size[slot]
+            stopping.num_finished[slot] = stopping.beam_size[slot]
         for slot in tuple(self._forced):
             self._force(slot)
         self._history.add(state.clock, state.following)
         state.tick()
-        if not (finished or exhausted) and state.clock < self._first_limit:
+        if not (finished or exhausted) and state.clock < stopping.first_limit:
             return []
-        is_over = is_complete(self.num_finished, self.beam_size, state.position, self.max_length)
-        is_running = state.is_running > 0
-        continuing = np.flatnonzero(~is_over & is_running)
-        remaining = self.max_length[continuing] - state.position[continuing]
-        self._first_limit = state.clock + int(remaining.min()) if len(remaining) else sys.maxsize
-        complete: list[int] = np.flatnonzero(is_over & is_running).tolist()
-        return complete
+        return stopping.complete(state)
 
     def _constrain(self, slot: int) -> bool:
         """Leave out what the slot's constraint forbids. Returns whether any row continues."""
@@ -270,7 +197,7 @@ class Lane:
                 running.constrained.force(running.forced[position])
             return True
         return running.constrained.choose(
-            self.state, slot, int(self.beam_size[slot]), self.ids.eos, bool(running.finished)
+            self.state, slot, int(self._stopping.beam_size[slot]), self.ids.eos, bool(running.finished)
         )
 
     def _force(self, slot: int) -> None:
@@ -289,44 +216,24 @@ class Lane:
         running = self.running[slot]
         if running is None:
             return
-        steps, score = int(self.state.position[slot]), float(self.state.candidates.score[slot, rank])
-        request = running.sentence.request
-        normalized = normalize(score, steps + 1 - len(request.prefix), request.options.length_penalty)
-        parent = int(self.state.candidates.parent[slot, rank])
-        running.finished.append(FinishedHypothesis(score, normalized, steps, parent))
-        self.num_finished[slot] += 1
+        candidates = self.state.candidates
+        score, parent = float(candidates.score[slot, rank]), int(candidates.parent[slot, rank])
+        running.finish(score, int(self.state.position[slot]), parent)
+        self._stopping.num_finished[slot] += 1
 
     def hypotheses(self, slot: int) -> tuple[Hypothesis, ...]:
-        """The best hypotheses of a complete search: the finished ones, then, if there are too few, rows cut at the
-        maximum length. Where the model forces EOS there, cut rows rank among the others. Raises RuntimeError when there
-        are none at all, because scores are not finite."""
+        """The best hypotheses of a complete search (see RunningSentence.best). Raises RuntimeError when there are none
+        at all, because scores are not finite."""
         running = self.running[slot]
         assert running is not None
-        options = running.sentence.request.options
-        finished, cut = running.finished, list[FinishedHypothesis]()
-        if len(finished) < options.beam_size:
-            cut = self._cut(slot, running)
-        if self.forces_eos:
-            finished, cut = finished + cut, []
-        best = (sorted(finished, key=lambda hypothesis: -hypothesis.normalized) + cut)[: options.num_hypotheses]
+        scores, num_steps = self.state.current.score[slot], self.state.clock - running.first_clock
+        best = running.best(scores, num_steps, self.forces_eos)
         if not best:
             raise RuntimeError(
                 f"model '{self.backend.manifest.name}' found no translation: its graphs gave scores that are no numbers"
             )
         steps = self._steps(slot, running)
         return tuple([self._hypothesis(steps, hypothesis) for hypothesis in best])
-
-    def _cut(self, slot: int, running: RunningSentence) -> list[FinishedHypothesis]:
-        """The live rows of a complete search, as hypotheses cut at the maximum length."""
-        request, steps = running.sentence.request, self.state.clock - running.first_clock
-        options = request.options
-        scores = [float(score) for score in self.state.current.score[slot, : options.beam_size]]
-        length = steps + self.forces_eos - len(request.prefix)
-        return [
-            FinishedHypothesis(score, normalize(score, length, options.length_penalty), steps, beam, "length")
-            for beam, score in enumerate(scores)
-            if score > DEAD_SCORE / 2
-        ]
 
     def _hypothesis(self, steps: Sequence[Choices], finished: FinishedHypothesis) -> Hypothesis:
         ids = backtrack(steps[: finished.steps], finished.parent)[self.start_length :]
@@ -363,7 +270,7 @@ class Lane:
         self._forced.discard(slot)
         self._constrained.discard(slot)
         self.state.release(slot)
-        self.beam_size[slot], self.max_length[slot], self.num_finished[slot] = 1, self.max_target_length, 0
+        self._stopping.release(slot)
         return running
 
     @property
@@ -373,25 +280,3 @@ class Lane:
     @property
     def source_bytes(self) -> int:
         return self.state.memory.source_bytes + self._past_shapes.source_bytes
-
-    def check_integrity(self) -> None:
-        """Raise AssertionError if slots, sentences and state disagree (called by tests after every step)."""
-        assert len(self.running) == self.state.slots <= self.max_slots
-        assert self.num_running == len(self._occupied())
-        if self.state.capacity < self._max_ring:
-            assert self.state.position.max() <= self.state.capacity, "a row has overwritten its own past"
-        rows = self.state.current
-        for slot, running in enumerate(self.running):
-            live = rows.score[slot] > DEAD_SCORE / 2
-            assert bool(self.state.is_running[slot]) == (running is not None)
-            if running is None:
-                assert not live.any(), f"free slot {slot} has live rows"
-                assert self.state.position[slot] == 0
-            else:
-                size = running.sentence.request.options.beam_size
-                assert live[0], f"slot {slot} runs without a live row"
-                assert not live[size:].any(), f"slot {slot} has more rows than its beam size {size}"
-                assert self.state.position[slot] == self.state.clock - running.first_clock < self.max_target_length
-                assert self.state.source_keep[slot].sum() == running.sentence.content.length
-        assert rows.parent.min() >= 0
-        assert rows.parent.max() < self.beam

@@ -7,8 +7,9 @@ import numpy as np
 from server.backends.base import Step
 from server.backends.state import DecoderState, Floats
 from server.engine.beam import normalize
-from server.engine.lane import EncodedSentence, Lane
+from server.engine.lane import Lane
 from server.engine.request import Hypothesis
+from server.engine.running_sentence import EncodedSentence
 
 
 class ScoringLane(Lane):

@@ -291,7 +291,7 @@ class EngineWorker:
 
     @property
     def waiting_sentences(self) -> int:
-        return len(self.queue) + sum(len(engine.ready) + len(engine.ready_short) for engine in self._engines)
+        return len(self.queue) + sum(len(engine.encoded) for engine in self._engines)
 
     @property
     def running_sentences(self) -> int:

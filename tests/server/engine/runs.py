@@ -19,6 +19,7 @@ from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.scheduler import RequestQueue
 from server.scheduling.caller import Caller, Service
 from server.telemetry.metrics import Metrics
+from tests.server.engine.integrity import check_integrity
 
 METER = EngineMeter(Metrics(), "tiny")
 """Of all engines here, since nobody reads it: to make one takes longer than many a search."""
@@ -39,7 +40,7 @@ def ticking_clock(monkeypatch: pytest.MonkeyPatch, step: float) -> "itertools.co
 def run(engine: Engine) -> None:
     while not engine.is_idle:
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
 
 
 def translate(
@@ -99,6 +100,6 @@ def play(backend: Backend, arrivals: Sequence[Arrival], slots: int) -> list[Sent
             if arrival.cancel_after is not None and arrival.step + arrival.cancel_after == step:
                 request.cancel()
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
         step += 1
     return requests

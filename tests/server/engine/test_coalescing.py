@@ -30,6 +30,7 @@ from server.engine.request import (
 from server.engine.translation_cache import TranslationCache
 from server.telemetry.labels import SearchLookup
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine, run, translate
 from tests.server.engine.test_engine import assert_same
 
@@ -59,7 +60,7 @@ class CoalescedEngine:
 
     def step(self) -> None:
         self.engine.step()
-        self.engine.check_integrity()
+        check_integrity(self.engine)
 
     def run(self) -> None:
         run(self.engine)

@@ -22,6 +22,7 @@ from server.engine.request import (
 )
 from server.scheduling.fair_queue import QUANTUM
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import Arrival, new_engine, play, random_source, run, ticking_clock, translate
 
 CASES = [
@@ -145,7 +146,7 @@ def steps_until(engine: Engine, request: SentenceRequest) -> int:
     steps = 0
     while not request.future.done():
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
         steps += 1
     return steps
 

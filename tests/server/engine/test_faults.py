@@ -12,10 +12,12 @@ from server.backends.base import Backend, Step
 from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.batch_shape import BatchShape
-from server.engine.engine import Engine, lane_width
+from server.engine.engine import Engine
 from server.engine.lane import Lane
+from server.engine.lane_kind import lane_width
 from server.engine.request import Cancelled, DeadlineExceeded, SearchOptions, SentenceRequest
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine, translate
 from tests.server.engine.test_engine import assert_same, some_sources
 
@@ -62,10 +64,10 @@ def finish(engine: Engine, rows_are_sound: bool = True) -> None:
     while not engine.is_idle:
         engine.step()
         if rows_are_sound:
-            engine.check_integrity()
+            check_integrity(engine)
     assert engine.queue.in_flight == 0
     assert engine.num_running == 0
-    assert not engine.ready
+    assert not engine.encoded
     assert engine.queue.is_drained
 
 
@@ -121,11 +123,12 @@ def test_a_sentence_that_cannot_be_admitted_fails_no_other(load: LoadBackend) ->
     bad = SentenceRequest((5, 6, 7, 8, 3), NARROW)
     engine.queue.put([*good[:2], bad, *good[2:]])
     engine.encode()
-    assert not engine.ready
-    for index, sentence in enumerate(engine.ready_short):
+    assert not engine.encoded.others
+    encoded = engine.encoded.short
+    for index, sentence in enumerate(encoded):
         if sentence.request is bad:
             tensors = {name: tensor[..., :-1] for name, tensor in sentence.content.tensors.items()}
-            engine.ready_short[index] = dataclasses.replace(sentence, content=Encoded(sentence.content.length, tensors))
+            encoded[index] = dataclasses.replace(sentence, content=Encoded(sentence.content.length, tensors))
     finish(engine)
     with pytest.raises(ValueError, match="could not broadcast"):
         bad.future.result(timeout=0)

@@ -17,6 +17,7 @@ from server.engine.worker import IDLE_WAIT, EngineWorker
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine
 
 TIMEOUT = 30
@@ -128,7 +129,7 @@ def test_longer_requests_are_encoded_by_one_engine_beside_short_ones(load: LoadB
     assert engine.queue.begin_long_work(2)  # by the other engine
     while not short.future.done():
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
     engine.step()
     assert engine.is_blocked
     assert len(engine.queue) == len(longer)

@@ -20,6 +20,7 @@ from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
 from tests.graphs import write_graphs
 from tests.models import EVERY_KIND, lively_model, tiny_config
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine, run
 from tests.server.engine.test_scoring import long_target, score_request
 from tests.variants import few_layers, lively_variant
@@ -72,7 +73,7 @@ def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hy
         engine.queue.put([request])
         for _ in range(3):
             engine.step()
-            engine.check_integrity()
+            check_integrity(engine)
     run(engine)
     return [request.future.result(timeout=0).hypotheses for request in requests]
 

@@ -17,6 +17,7 @@ from server.backends.state import DecoderState, Floats
 from server.engine.request import Cancelled, SearchOptions, SentenceRequest, SentenceResult
 from tests.scores import teacher_forced
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine, random_source, run, translate
 from tests.server.engine.test_engine import assert_same, some_sources
 
@@ -152,7 +153,7 @@ def test_scores_and_searches_do_not_disturb_each_other(
             if is_cancelled and arrival + 7 == step:
                 request.cancel()
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
         step += 1
     for request in requests:
         if request.is_cancelled and isinstance(request.future.exception(timeout=0), Cancelled):

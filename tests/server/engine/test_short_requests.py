@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.engine.engine import SHORT_SHARE, Engine
+from server.engine.engine import Engine
 from server.engine.lane import Lane
 from server.engine.request import Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS, RequestQueue
+from server.engine.short_share import SHORT_SHARE
 from server.scheduling.caller import Caller, Service
 from tests.server.engine.conftest import LoadBackend
+from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import new_engine, ticking_clock
 
 SHORT = (5, 6, 7, 3)
@@ -39,7 +41,7 @@ def rounds_until(engine: Engine, request: SentenceRequest) -> int:
         if request.future.done():
             return rounds
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
     raise AssertionError
 
 
@@ -106,7 +108,7 @@ def test_long_work_keeps_its_share_of_time(load: LoadBackend) -> None:
             shorts.append(short_request())
             beside.queue.put([shorts[-1]])
         beside.step()
-        beside.check_integrity()
+        check_integrity(beside)
         count += 1
         assert count < 20 * (1 + SHORT_SHARE) * rounds
     assert count > rounds
@@ -127,7 +129,7 @@ def test_short_requests_alone_have_no_spare_slots(load: LoadBackend) -> None:
     engine.step_lane = counted  # type: ignore[method-assign]
     while not all(request.future.done() for request in requests):
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
     assert max(running) == 4
 
 
@@ -137,7 +139,7 @@ def test_all_encoded_sentences_of_short_requests_fail_with_the_engine(load: Load
     for request in requests:
         engine.queue.put([request])
     engine.encode()
-    assert engine.ready_short
+    assert engine.encoded.short
     assert not engine.is_idle
     engine.fail(ValueError("broken"))
     taken = [request for request in requests if request.is_taken]

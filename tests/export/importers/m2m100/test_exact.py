@@ -24,6 +24,7 @@ from server.telemetry.metrics import Metrics
 from server.translation.loaded_model import open_vocabularies
 from tests.m2m100 import EOS, PAD, UNK, Shape, tokenizer_of, write_m2m100
 from tests.models import SENTENCES
+from tests.server.engine.integrity import check_integrity
 
 LONGEST = 14
 SHAPES = {
@@ -197,5 +198,5 @@ def stream(
     engine = Engine(backend, queue, 4, EngineMeter(Metrics(), "m"))
     while not engine.is_idle:
         engine.step()
-        engine.check_integrity()
+        check_integrity(engine)
     return partial, request.future.result().hypotheses[0]
