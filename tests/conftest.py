@@ -25,7 +25,7 @@ settings.register_profile("any machine", settings.default, deadline=None)  # one
 settings.load_profile("any machine")
 
 
-COLLECTING = ("server.api.app", "server.api.serving.model_registry", "server.api.serving.models_on_demand")
+COLLECTING = ("server.api.app", "server.api.serving.retired_models", "server.api.serving.models_on_demand")
 """Modules that call `server.runtime.trim_heap.collect`."""
 
 

@@ -165,10 +165,10 @@ async def _lifespan(state: ServerState) -> AsyncIterator[None]:
     try:
         yield
     finally:  # nothing here waits without a limit
-        state.drain()
-        await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, loading)
-        await at_most(state.drain_seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
-        await at_most(state.drain_seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_dedicated_thread(state.stop))
+        state.drain.begin()
+        await at_most(state.drain.seconds_left + GIVE_UP_SECONDS, loading)
+        await at_most(state.drain.seconds_left + GIVE_UP_SECONDS, state.stop_jobs())
+        await at_most(state.drain.seconds_left + STOP_SECONDS + GIVE_UP_SECONDS, in_dedicated_thread(state.stop))
         if state.group is not None:
             state.group.close()
         for watch in watching:
@@ -183,7 +183,7 @@ async def _start(state: ServerState) -> None:
         except ApiError as error:
             state.failure = f"a model that other processes serve cannot be loaded: {error.message}"
             logger.error("%s", state.failure)
-    if state.is_loaded and not state.is_draining:
+    if state.is_loaded and not state.drain.is_running:
         state.start_jobs()
 
 

@@ -53,23 +53,23 @@ class DrainingServer(uvicorn.Server):
         return self._state.is_loaded and not (self.server_state.tasks or self._state.num_sentences)
 
     def _ends_at(self) -> float | None:
-        drained_at = self._state.drained_at
+        drained_at = self._state.drain.ends_at
         return None if drained_at is None else drained_at + STOP_SECONDS
 
     def _status(self, has_stopped: bool) -> int:
         return int(not has_stopped or self._state.failure is not None or bool(self.num_aborted))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if self._state.is_draining:
-            self._state.hurry()
+        if self._state.drain.is_running:
+            self._state.drain.hurry()
             self.force_exit = True
         else:
-            self._state.drain()
+            self._state.drain.begin()
 
     async def on_tick(self, counter: int) -> bool:
         if self._state.failure is not None:
             return True
-        if self._state.is_draining and not (self.server_state.tasks and self._state.drain_seconds_left):
+        if self._state.drain.is_running and not (self.server_state.tasks and self._state.drain.seconds_left):
             self.num_aborted = len(self.server_state.tasks)
             if self.num_aborted:
                 await self._state.give_up()

@@ -58,17 +58,17 @@ class WorkerServer(DrainingServer):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if sig == HURRY:
-            self._state.drain()
-            self._state.hurry()
+            self._state.drain.begin()
+            self._state.drain.hurry()
             self.force_exit = True
         elif sig == signal.SIGTERM:
-            self._state.drain()
+            self._state.drain.begin()
 
     async def on_tick(self, counter: int) -> bool:
         ends = await super().on_tick(counter)
         if not ends and self._state.failure is None and self._state.why_not_alive is not None:
             logger.error("this process ends, and another one takes its place: %s", self._state.why_not_alive)
-            self._state.drain()
+            self._state.drain.begin()
         is_ready = self._state.why_not_ready is None
         self._process.board.beat(self._process.slot, CLOSING if ends else READY if is_ready else OPEN)
         if ends:  # what waits goes to other processes

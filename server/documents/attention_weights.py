@@ -31,7 +31,7 @@ async def attention_weights(
     """The weights of one part of a sentence, down to words. `source_ids` end with EOS, `target_ids` do not; a
     translation that is too long for the model is cut. Raises Overloaded, EngineStopped."""
     longest = translator.artifact.manifest.max_target_length - 1  # BOS takes a place, too
-    explained = translator.worker.explain(source_ids, context, target_ids[:longest], owner, encoding)
+    explained = translator.worker.side_tasks.explain(source_ids, context, target_ids[:longest], owner, encoding)
     return await asyncio.wrap_future(explained)
 
 

@@ -39,7 +39,7 @@ class EncodingCache:
         for portion in in_portions(translator, missing):
             if self._num_bytes >= ENCODING_CACHE_BYTES:
                 return
-            futures = translator.worker.encode_sources(portion, owner)
+            futures = translator.worker.side_tasks.encode_sources(portion, owner)
             for batch in await asyncio.gather(*map(asyncio.wrap_future, futures)):
                 for encoding in batch:
                     self._put(encoding)

@@ -253,7 +253,9 @@ async def _states_of(translator: Translator, part: Part, owner: str | None, enco
     encoding = encodings.get(part.source_ids)
     if encoding is not None and encoding.states is not None:
         return encoding.states
-    return await asyncio.wrap_future(translator.worker.compute_states(part.source_ids, words_of(part), owner, encoding))
+    return await asyncio.wrap_future(
+        translator.worker.side_tasks.compute_states(part.source_ids, words_of(part), owner, encoding)
+    )
 
 
 def _frozen(array: NDArray[np.float16]) -> NDArray[np.float16]:

@@ -105,7 +105,7 @@ class Engine:
             side_task = self.queue.take_side_task() if may_begin else None
             if side_task is not None:
                 try:
-                    side_task.run()
+                    side_task.run(self.backend)
                 finally:
                     self.queue.task_done()
 

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from server.backends.base import Backend
 from server.backends.context import ContextAttention, EncodedSource, SentenceContext
 from server.engine.constraint import Constraint
 from server.scheduling.caller import Caller, current
@@ -168,7 +169,7 @@ class SideTask(Generic[Result]):
     is in source tokens; the side tasks of one `owner` are one flow, as its sentences are. Cancelling the future cancels
     the task."""
 
-    function: Callable[[], Result]
+    function: Callable[[Backend], Result]
     cost: int
     owner: Hashable = None
     caller: Caller = field(default_factory=current.get)
@@ -179,10 +180,10 @@ class SideTask(Generic[Result]):
         """The flow of the queue in which the task waits."""
         return self.caller.tenant, self.caller.service, self.owner
 
-    def run(self) -> None:
-        """Run the function and resolve the future, unless it was cancelled."""
+    def run(self, backend: Backend) -> None:
+        """Run the function with the backend of an engine and resolve the future, unless it was cancelled."""
         if self.future.set_running_or_notify_cancel():
             try:
-                self.future.set_result(self.function())
+                self.future.set_result(self.function(backend))
             except Exception as error:  # for the caller; the engine continues
                 self.future.set_exception(error)

@@ -204,7 +204,8 @@ class _FileTranslation:
             done = await self.translate_stage(0, sentences, left, terms)
             targets = known.targets(dict(zip(left, done, strict=True)), len(sentences))
         else:  # the second model sees what the first one makes of every sentence
-            sources, strips_tags = [sentence.source for sentence in sentences], self.models[0].worker.can_align
+            sources = [sentence.source for sentence in sentences]
+            strips_tags = self.models[0].worker.side_tasks.can_align
             stages = _FileStages(self, sentences)
             done = (await translate_in_two_stages(stages, sources, terms, strips_tags)).targets
             targets = known.targets(dict(enumerate(done)), len(sentences))
@@ -218,7 +219,7 @@ class _FileTranslation:
         """The translations, with their tags, of those of `sentences` with these numbers, by the model of this stage.
         All sentences see each other."""
         model, reader = self.models[stage], self.reader
-        strips_tags = model.worker.can_align
+        strips_tags = model.worker.side_tasks.can_align
         readable = await offload(without_tags, sentences, model) if strips_tags else list(sentences)
         chosen = frozenset(numbers)
         for number, sentence in enumerate(readable):

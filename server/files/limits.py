@@ -2,15 +2,14 @@
 limits; macOS counts no memory; Windows has none, so that only the time until an answer is bounded there."""
 
 import contextlib
-import ctypes
 import math
 import os
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from server.runtime.process_memory import address_space_bytes
+from server.runtime.processes.parent_death import end_with_parent
 
 if sys.platform != "win32":
     import resource
@@ -18,7 +17,6 @@ if sys.platform != "win32":
 _NICE = 5
 """Translation has priority: when all cores are busy, a parser gets about a third of the time of a decoding thread."""
 _OPEN_FILES = 32
-_PR_SET_PDEATHSIG = 1
 OUT_OF_MEMORY = 12
 """Exit status of a parser process without memory to say so: ENOMEM."""
 
@@ -42,7 +40,8 @@ def limit_process(memory_bytes: int) -> None:
     """Limit this process to `memory_bytes` more than it has, no written files and no processes, and end it with its
     parent."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            end_with_parent(os.getppid())
         with contextlib.suppress(OSError):  # a container without memory ends this process and not the server
             Path("/proc/self/oom_score_adj").write_text("1000")
     if sys.platform != "win32":

@@ -96,12 +96,12 @@ async def align(
 
 async def weights_of_pairs(worker: EngineWorker, pairs: Sequence[IdPair], deadline: float | None) -> list[Floats]:
     """The alignment weights [target piece, source piece] of every pair. Raises what `align` raises."""
-    await asyncio.to_thread(worker.prepare_alignments)
+    await asyncio.to_thread(worker.side_tasks.prepare_alignments)
     weights_of: dict[int, Floats] = {}
     owner, submitted = object(), list[tuple[list[int], Future[list[Floats]]]]()
     try:
         for numbers in _batches(pairs):
-            submitted.append((numbers, worker.align([pairs[number] for number in numbers], owner)))
+            submitted.append((numbers, worker.side_tasks.align([pairs[number] for number in numbers], owner)))
         async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):
             for numbers, future in submitted:
                 weights = await asyncio.wrap_future(future)

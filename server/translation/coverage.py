@@ -97,7 +97,7 @@ async def find_incomplete(
     worker: EngineWorker, source_pieces: Pieces, pairs: Sequence[IdPair], usual_ratio: float, deadline: float | None
 ) -> dict[int, int]:
     """Numbers of the pairs whose translations lack words, and how many words (-1: not known)."""
-    if not worker.can_align:
+    if not worker.side_tasks.can_align:
         return {number: -1 for number, pair in enumerate(pairs) if is_short(pair, usual_ratio, MUCH_TOO_SHORT)}
     aligned = [number for number, pair in enumerate(pairs) if is_aligned(pair, usual_ratio)]
     counts = await count_missing(worker, source_pieces, [pairs[number] for number in aligned], deadline)

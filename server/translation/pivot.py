@@ -44,7 +44,7 @@ class Pivot:
         started = time.monotonic()
         planned = await self.first.prepare(request)
         stages = _TextStages(self, planned)
-        strips_tags = request.tagged and self.first.worker.can_align
+        strips_tags = request.tagged and self.first.worker.side_tasks.can_align
         translated = await translate_in_two_stages(stages, stages.sources, self.terms, strips_tags)
         translations = await offload_above(planned.num_chars, stages.texts, translated)
         outcome = TranslationOutcome(translations, _sum(stages.timings), time.monotonic() - started)

@@ -69,8 +69,8 @@ class Translator(ServedModel):
         if request.splits:
             self.check_capacity(await offload_above(num_chars, self.planner.min_sentences, request.texts))
         if request.aligns:
-            await asyncio.to_thread(self.worker.prepare_alignments)
-        return await offload_above(num_chars, self.planner.plan_request, request, self.worker.can_align)
+            await asyncio.to_thread(self.worker.side_tasks.prepare_alignments)
+        return await offload_above(num_chars, self.planner.plan_request, request, self.worker.side_tasks.can_align)
 
     async def finish(
         self, planned: PlannedRequest, results: Sequence[SentenceResult], counts_flags: bool = True
@@ -179,7 +179,7 @@ class Translator(ServedModel):
         """Queue one text without waiting for it (for programs without an event loop). Raises Overloaded with
         nothing queued, TooManySentences, EngineStopped."""
         self.check_capacity(self.planner.min_sentences([text]))
-        planned = self.planner.plan_request(TextRequest([text], options), self.worker.can_align)
+        planned = self.planner.plan_request(TextRequest([text], options), self.worker.side_tasks.can_align)
         self.check_capacity(len(planned.sentences))
         self.worker.answer_all(planned.sentences)
         return PendingText(self, planned)

@@ -12,7 +12,7 @@ from server.cli.main import main
 PLACES = {
     "load": "server.translation.translator.Translator.load",
     "cut": "server.translation.planning.Planner.plan_request",
-    "executor": "server.engine.worker.EngineWorker.prepare_alignments",
+    "executor": "server.engine.side_tasks.SideTasks.prepare_alignments",
     "step": "server.engine.engine.Engine.step",
     "loop": "server.api.admission.admitted_request.AdmittedRequest.choose",
     "close": "server.stores.sqlite.SqliteStore.close",

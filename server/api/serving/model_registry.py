@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import threading
-import weakref
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -13,11 +11,11 @@ from typing import TypeVar
 from server.api.requests.errors import ApiError
 from server.api.serving.artifact_lookup import find_artifact
 from server.api.serving.models_on_demand import LOAD_AT_ONCE, ModelsOnDemand
+from server.api.serving.retired_models import RetiredModels
 from server.api.serving.routing import RoutingTable
 from server.artifact.discovery import find_models
 from server.engine.worker import EngineWorker
 from server.runtime.nearest_name import nearest
-from server.runtime.trim_heap import collect, trim_heap
 from server.settings import Settings
 from server.telemetry.metrics import Metrics
 from server.translation.served_model import ServedModel
@@ -28,9 +26,7 @@ logger = logging.getLogger("ringmt")
 LOADED_AT_START = 8
 """Models of a server that loads all of them at its start by default; of more, each is loaded for its first request."""
 POLL_SECONDS = 0.1
-"""Seconds between two checks of a retired model, which waits for its last user, whether the server stops."""
-HELD_SECONDS = 1.0
-"""Seconds to wait for the last reference to a retired model, which the frame of its last user may still have."""
+"""Seconds between two checks of models that are being loaded, whether the server stops."""
 
 Result = TypeVar("Result")
 
@@ -54,8 +50,7 @@ class ModelRegistry(Mapping[str, Translator]):
         """Folders of the artifacts that `load_all` loads; None: all that the settings name."""
         self._change_lock = asyncio.Lock()
         self._changes: set[asyncio.Task[object]] = set()
-        self._retiring: set[threading.Thread] = set()
-        self._must_stop = threading.Event()
+        self.retired = RetiredModels()
 
     def __getitem__(self, name: str) -> Translator:
         return self._by_name[name]
@@ -127,7 +122,7 @@ class ModelRegistry(Mapping[str, Translator]):
             self._metrics.end_model(prepared.name)
         for worker in self.workers:
             worker.register_metrics()
-        self._retire([prepared])
+        self.retired.add([prepared])
 
     async def unload(self, name: str, may_be_last: bool = False) -> None:
         """Unload a model. Raises ApiError: 404, and 409 for the only one, unless it `may_be_last`."""
@@ -137,15 +132,6 @@ class ModelRegistry(Mapping[str, Translator]):
         """Wait for changes in progress; call it in their event loop."""
         await self.on_demand.stop()
         await asyncio.gather(*self._changes, return_exceptions=True)
-
-    def stop_retired(self, seconds_left: Callable[[], float]) -> None:
-        """Wait until all models that were replaced or unloaded have stopped. When `seconds_left` returns 0, they stop
-        without waiting for their users."""
-        while any(thread.is_alive() for thread in self._retiring):
-            if not seconds_left():
-                self._must_stop.set()
-            for thread in self._retiring:
-                thread.join(POLL_SECONDS)
 
     async def _serialize(self, change: Awaitable[Result]) -> Result:
         """Make a change after the changes before it. It is completed even if the caller is cancelled."""
@@ -191,7 +177,7 @@ class ModelRegistry(Mapping[str, Translator]):
         replaced = [] if is_new else [self._by_name[translator.name]]
         self._add(translator)
         if replaced:
-            self._retire(replaced)
+            self.retired.add(replaced)
         logger.info("model '%s' was loaded from %s", translator.name, translator.artifact.folder)
         return is_new
 
@@ -204,7 +190,7 @@ class ModelRegistry(Mapping[str, Translator]):
         self._by_name = {served: model for served, model in self._by_name.items() if served != name}
         self._update_routes()
         self._metrics.end_model(name)
-        self._retire(unloaded)
+        self.retired.add(unloaded)
         logger.info("model '%s' is not served any more", name)
 
     def _load(self, folder: Path) -> Translator:
@@ -268,29 +254,6 @@ class ModelRegistry(Mapping[str, Translator]):
 
     def _is_model_available(self, name: str) -> bool:
         return name in self._by_name and self._by_name[name].is_available
-
-    def _retire(self, models: list[Translator]) -> None:
-        """Stop the one model in the list after its last user, in a thread. The thread takes it out of the list, so that
-        no other reference delays the release of its memory."""
-        thread = threading.Thread(
-            target=self._stop_retired_model, args=(models,), name=f"retire-{models[0].name}", daemon=True
-        )
-        self._retiring = {other for other in self._retiring if other.is_alive()} | {thread}
-        thread.start()
-
-    def _stop_retired_model(self, models: list[Translator]) -> None:
-        translator = models.pop()
-        while not translator.users.wait_until_zero(POLL_SECONDS) and not self._must_stop.is_set():
-            pass
-        translator.stop(timeout=0)
-        gone = threading.Event()
-        weakref.finalize(translator, gone.set).atexit = False
-        del translator
-        collect()
-        if not gone.is_set():
-            gone.wait(HELD_SECONDS)
-            collect()
-        trim_heap()
 
 
 async def _result(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from server.api.requests.body import FORM_BYTES
 from server.api.requests.body_budget import BodyBudget
 from server.api.requests.errors import ApiError
+from server.api.serving.drain import Drain
 from server.api.serving.file_counts import SharedFileCounts
 from server.api.serving.file_jobs import FileJobs
 from server.api.serving.finished_files import FinishedFiles
@@ -48,22 +49,20 @@ GIVE_UP_SECONDS = 1.0
 
 @dataclass
 class ServerState:
-    """`failure`: why loading failed. `is_draining`: the server is stopping."""
+    """`failure`: why loading failed. `drain`: runs while the server stops."""
 
     settings: Settings
     metrics: Metrics
     keys: KeyRing = field(default_factory=KeyRing)
     translators: ModelRegistry = field(init=False)
     is_loaded: bool = False
-    is_draining: bool = False
+    drain: Drain = field(init=False)
     failure: str | None = None
     process: WorkerProcess | None = None
     """This process, if the server has several."""
     group: ProcessGroup | None = field(init=False, default=None)
     loading: "asyncio.Task[None] | None" = None
     """Loads the models, from the application's start on."""
-    _drain_until: float = 0.0
-    """A time.monotonic() value, once it drains."""
     tracing: Tracing | None = None
     """Sends traces to a collector, if one is configured."""
     body_budget: BodyBudget = field(init=False)
@@ -81,6 +80,7 @@ class ServerState:
 
     def __post_init__(self) -> None:
         settings = self.settings
+        self.drain = Drain(settings.drain_timeout)
         id_start, shared, count = "", None, 1
         if self.process is not None:
             id_start, count = f"{self.process.slot:02X}", self.process.count
@@ -103,7 +103,7 @@ class ServerState:
             lambda: self.body_budget.num_bytes + self.file_budget.num_bytes
         )
         self.translators = ModelRegistry(self.settings, self.metrics, lambda: self.why_closed is None)
-        self.supervisor = Supervisor(self.translators, self.metrics, lambda: not self.is_draining)
+        self.supervisor = Supervisor(self.translators, self.metrics, lambda: not self.drain.is_running)
         self.metrics.event_loop_lag_seconds.labels(NO_MODEL).set_function(lambda: self.loop_lag.longest)
         if self.process is None:
             self.usage = CharacterUsage()
@@ -118,8 +118,8 @@ class ServerState:
         VocabularyError or StoreError."""
         if self.group is not None:
             self.group.models.begin()
-        self.translators.load_all(lambda: self.drain_seconds_left if self.is_draining else None)
-        if not self.is_draining:
+        self.translators.load_all(lambda: self.drain.seconds_left if self.drain.is_running else None)
+        if not self.drain.is_running:
             self._stored = StoredServices(
                 self.settings, self.keys, self.usage, self.translators, self.metrics, self.tracing
             )
@@ -128,7 +128,7 @@ class ServerState:
     async def join(self) -> None:
         """After `load`: be one of the processes of a server that has several. Raises ApiError if a model cannot be
         loaded that the others have."""
-        if self.group is not None and not self.is_draining:
+        if self.group is not None and not self.drain.is_running:
             await self.group.join()
             self.is_loaded = True
             if self.process is not None and self.why_not_ready is None:
@@ -199,17 +199,6 @@ class ServerState:
                 count = self._stored.documents.store.count()
                 self.metrics.context_store_documents.labels(NO_MODEL).set(count)
 
-    def drain(self) -> None:
-        """Take no more requests; work in flight has drain_timeout seconds to finish. Safe in a signal handler: it
-        acquires no lock that the interrupted thread might hold."""
-        if not self.is_draining:
-            self._drain_until = time.monotonic() + self.settings.drain_timeout
-            self.is_draining = True
-
-    def hurry(self) -> None:
-        """End the drain timeout now. Safe in a signal handler."""
-        self._drain_until = min(self._drain_until, time.monotonic())
-
     async def give_up(self) -> None:
         """Stop jobs and engines: sentences in flight are answered with EngineStopped."""
         await at_most(GIVE_UP_SECONDS, self.stop_jobs())
@@ -217,19 +206,9 @@ class ServerState:
             worker.abandon(EngineStopped("the server was stopped before the sentence was translated"))
 
     @property
-    def drained_at(self) -> float | None:
-        """When the drain timeout ends, a time.monotonic() value; None on a server that does not drain."""
-        return self._drain_until if self.is_draining else None
-
-    @property
     def num_sentences(self) -> int:
         """Sentences of all models that wait or are decoded."""
         return sum(worker.waiting_sentences + worker.running_sentences for worker in self.translators.workers)
-
-    @property
-    def drain_seconds_left(self) -> float:
-        """Seconds left of the drain timeout."""
-        return max(0.0, self._drain_until - time.monotonic())
 
     def start_jobs(self) -> None:
         """Start to work on documents, and to load models in the background, in the running event loop."""
@@ -248,7 +227,7 @@ class ServerState:
 
     def stop(self) -> None:
         """Wait for work in flight until the drain timeout ends, then stop every engine and close the store."""
-        self.drain()
+        self.drain.begin()
         workers = self.translators.workers
         for worker in workers:
             self._drain_engine(worker)
@@ -257,17 +236,17 @@ class ServerState:
             worker.close()
         for worker in workers:
             worker.stop(max(0.0, until - time.monotonic()))
-        self.translators.stop_retired(lambda: self.drain_seconds_left)
+        self.translators.retired.wait(lambda: self.drain.seconds_left)
         if self._stored is not None:
             self._stored.close(
-                lambda: POLL_SECONDS + self.drain_seconds_left, lambda: GIVE_UP_SECONDS + self.drain_seconds_left
+                lambda: POLL_SECONDS + self.drain.seconds_left, lambda: GIVE_UP_SECONDS + self.drain.seconds_left
             )
         if self.tracing is not None:
             self.tracing.close()
 
     def _drain_engine(self, worker: EngineWorker) -> None:
-        while not worker.drain(min(POLL_SECONDS, self.drain_seconds_left)):
-            if not self.drain_seconds_left:
+        while not worker.drain(min(POLL_SECONDS, self.drain.seconds_left)):
+            if not self.drain.seconds_left:
                 break
 
     @property
@@ -280,7 +259,7 @@ class ServerState:
             return self.group.models.failure
         if (
             self.is_loaded
-            and not self.is_draining
+            and not self.drain.is_running
             and all(translator.state == "failed" for translator in self.translators.values())
         ):
             return self._why_no_model
@@ -295,7 +274,7 @@ class ServerState:
     @property
     def why_closed(self) -> str | None:
         """Why the server takes no requests, whatever the states of its models; None if it takes requests."""
-        if self.is_draining:
+        if self.drain.is_running:
             return "the server is draining"
         if self.failure is None and not self.is_loaded:
             return "the models are being loaded and warmed up"

@@ -9,12 +9,12 @@ import selectors
 import signal
 import socket
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 
-from server.runtime.processes.board import OPEN, READY, STARTING, Board
+from server.runtime.processes.board import STARTING, Board
+from server.runtime.processes.load_balancer import FRESH_SECONDS, LoadBalancer, WorkerSlot
 from server.runtime.processes.parent_death import end_with_parent
 from server.runtime.processes.passing import Passage
 
@@ -22,8 +22,6 @@ logger = logging.getLogger("ringmt")
 
 HURRY = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
 """What the supervisor sends to a worker that stops, when it must stop at once."""
-FRESH_SECONDS = 2.0
-"""Seconds since the last sign of a worker's event loop, after which others get the connections, if there are any."""
 HUNG_SECONDS = 60.0
 """Seconds without a sign of its event loop, after which a worker is killed and replaced."""
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0
@@ -33,16 +31,11 @@ MOST_FAILURES = 8
 """Workers in succession that end before they are ready, and no other works: then the server ends, too."""
 POLL_SECONDS = 0.25
 """Seconds between two checks of the workers."""
-ACCEPT_AT_ONCE, MOST_HELD = 64, 64
-"""Connections that are accepted before something else is done, and that may wait here for a worker."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass
-class _Slot:
-    number: int
-    passage: Passage = field(default_factory=Passage)
-    pid: int | None = None
+class _Slot(WorkerSlot):
     pidfd: int = -1
     started: float = 0.0
     delay: float = FIRST_DELAY
@@ -76,19 +69,15 @@ class Supervisor:
     ) -> None:
         """`stop_seconds`: what a worker may take to stop; then it is killed. `on_end` is called with the slot of a
         worker that has ended."""
-        self._listening, self._board, self._stop_seconds = list(listening), board, stop_seconds
-        self._on_end = on_end
-        self._held: deque[socket.socket] = deque()
-        """Connections that no worker takes at the moment."""
+        self._board, self._stop_seconds, self._on_end = board, stop_seconds, on_end
         self._slots = [_Slot(number) for number in range(board.count)]
         self._selector = selectors.DefaultSelector()
-        self._takes_connections = False
+        self._balancer = LoadBalancer(listening, board, self._slots, self._selector)
         self._num_signals, self._num_handled = 0, 0
         self._kill_at = float("inf")
         self._has_been_ready = False
         self._failures = 0
         self._status = 0
-        self._turn = 0
         self._checked_at = time.monotonic()
 
     def run(self) -> Ended | Forked:
@@ -100,26 +89,22 @@ class Supervisor:
                     break
                 if all(slot.pid is None for slot in self._slots) and self._is_stopping:
                     break
-                self._watch_listening()
-                for _ in range(len(self._held)):
-                    self._pass_on(self._held.popleft())
+                self._balancer.give_out()
                 for key, _ in self._selector.select(POLL_SECONDS):
                     if key.fileobj is wakes:
                         wakes.recv(1024)
                     elif isinstance(key.data, _Slot):
                         self._reap(key.data)
                     elif isinstance(key.fileobj, socket.socket):
-                        self._accept(key.fileobj)
+                        self._balancer.accept(key.fileobj)
                 self._handle_signals()
                 self._check_workers()
         if forked is not None:
             return forked
         for slot in self._slots:
-            self._held.extend(slot.passage.take_back())
+            self._balancer.take_back(slot)
             slot.passage.close()
-        for connection in self._held:
-            connection.close()
-        self._close_listening()
+        self._balancer.close()
         return Ended(self._status)
 
     @property
@@ -171,9 +156,7 @@ class Supervisor:
     def _leave(self, own: _Slot) -> None:
         """In a worker: close what is the supervisor's."""
         self._selector.close()
-        self._close_listening()
-        for connection in self._held:
-            connection.close()
+        self._balancer.close()
         for slot in self._slots:
             if slot.pid is not None:
                 os.close(slot.pidfd)
@@ -181,10 +164,6 @@ class Supervisor:
                 slot.passage.close_sending()
             else:
                 slot.passage.close()
-
-    def _close_listening(self) -> None:
-        for listening in self._listening:
-            listening.close()
 
     def _reap(self, slot: _Slot) -> None:
         """A worker has ended."""
@@ -200,7 +179,7 @@ class Supervisor:
         slot.pid = None
         self._board.begin(slot.number, 0)
         self._on_end(slot.number)
-        self._held.extend(slot.passage.take_back())
+        self._balancer.take_back(slot)
         if self._is_stopping:
             if status != 0 and not (was_starting and status == -signal.SIGTERM):
                 self._status = 1
@@ -260,50 +239,3 @@ class Supervisor:
             if hangs or now > self._kill_at:
                 logger.error("worker process %d (%d) hangs and is killed", slot.number, slot.pid)
                 signal.pidfd_send_signal(slot.pidfd, signal.SIGKILL)
-
-    def _takers(self) -> list[_Slot]:
-        """Workers that may get a connection: those that are ready, or else those that at least answer; of these, those
-        whose event loops run."""
-        board = self._board
-        alive = [slot for slot in self._slots if slot.pid and board.state(slot.number) in (OPEN, READY)]
-        able = [slot for slot in alive if board.state(slot.number) == READY] or alive
-        return [slot for slot in able if board.seconds_since_beat(slot.number) < FRESH_SECONDS] or able
-
-    def _watch_listening(self) -> None:
-        """Connections wait in the sockets as long as there is no worker for them."""
-        takes = bool(self._takers()) and len(self._held) < MOST_HELD
-        if takes != self._takes_connections:
-            self._takes_connections = takes
-            for listening in self._listening:
-                if takes:
-                    self._selector.register(listening, selectors.EVENT_READ)
-                else:
-                    self._selector.unregister(listening)
-
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(ACCEPT_AT_ONCE):
-            try:
-                connection, _ = listening.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:  # too many open files, or the client has gone
-                logger.warning("a connection was not accepted: %s", error)
-                time.sleep(0.01)
-                return
-            self._pass_on(connection)
-
-    def _pass_on(self, connection: socket.socket) -> None:
-        """Pass a connection to the worker with the fewest; of several to each in turn."""
-        takers = self._takers()
-        self._turn += 1
-        takers.sort(key=lambda slot: (self._load(slot), (slot.number - self._turn) % len(self._slots)))
-        for slot in takers:
-            with contextlib.suppress(OSError):
-                if slot.passage.send(connection):
-                    return
-        self._held.append(connection)
-
-    def _load(self, slot: _Slot) -> int:
-        """Connections that the worker has or will have."""
-        on_their_way = slot.passage.num_sent - self._board.received(slot.number)
-        return self._board.connections(slot.number) + on_their_way

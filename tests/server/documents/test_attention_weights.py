@@ -38,7 +38,7 @@ def mean_over_parts(
     assert context is not None
     with_translation = translator.needs_drafts
     states = [
-        worker.compute_states(part.source_ids, words_of(part) if with_translation else ()).result(timeout=60)
+        worker.side_tasks.compute_states(part.source_ids, words_of(part) if with_translation else ()).result(timeout=60)
         for part in parts
     ]
     visible = full_context(states, [len(words_of(part)) for part in parts])
@@ -47,7 +47,7 @@ def mean_over_parts(
     gate = total = 0.0
     for part in sentences[index].parts:
         words = (part.target_ids or ()) if with_translation else part.source_ids[:-1]
-        use = worker.explain(part.source_ids, visible, words).result(timeout=60)
+        use = worker.side_tasks.explain(part.source_ids, visible, words).result(timeout=60)
         length = len(words) + 1
         total += length
         gate += length * use.gate

@@ -43,14 +43,14 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]
 def read(monkeypatch: pytest.MonkeyPatch, translator: Translator) -> list[tuple[int, ...]]:
     """The sentences whose states were computed."""
     results: list[tuple[int, ...]] = []
-    compute = translator.worker.encode_sources
+    compute = translator.worker.side_tasks.encode_sources
 
     def noted(sources: Iterable[Sequence[int]], owner: Any = None) -> Any:
         some = [tuple(ids) for ids in sources]
         results.extend(some)
         return compute(some, owner)
 
-    monkeypatch.setattr(translator.worker, "encode_sources", noted)
+    monkeypatch.setattr(translator.worker.side_tasks, "encode_sources", noted)
     return results
 
 

@@ -87,9 +87,9 @@ def test_sentences_of_one_queue_run_on_all_devices(worker: EngineWorker, artifac
 
 def test_what_one_device_encoded_another_one_translates(worker: EngineWorker) -> None:
     sources = [(5, 6, 7, 3), (8, 9, 3), (*range(20, 30), 3)]
-    [pending] = worker.encode_sources(sources)
+    [pending] = worker.side_tasks.encode_sources(sources)
     encoded = pending.result(timeout=60)
-    states = [worker.compute_states(ids).result(timeout=60) for ids in sources]
+    states = [worker.side_tasks.compute_states(ids).result(timeout=60) for ids in sources]
     context = full_context(states, [len(ids) - 1 for ids in sources])
     assert context is not None
     requests = [
@@ -102,9 +102,9 @@ def test_what_one_device_encoded_another_one_translates(worker: EngineWorker) ->
     assert all(result.context is not None for result in results)
     for first in range(0, len(results), 4):
         assert len({result.hypotheses[0].ids for result in results[first : first + 4]}) == 1
-    assert worker.explain(sources[0], context).result(timeout=60).words is not None
-    worker.prepare_alignments()
-    [weights] = worker.align([((5, 6, 3), (7, 8))]).result(timeout=60)
+    assert worker.side_tasks.explain(sources[0], context).result(timeout=60).words is not None
+    worker.side_tasks.prepare_alignments()
+    [weights] = worker.side_tasks.align([((5, 6, 3), (7, 8))]).result(timeout=60)
     np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
     assert len(worker.replacement()._engines) == 2
 
@@ -122,7 +122,7 @@ def test_side_tasks_run_on_the_device_of_the_thread_that_takes_them(worker: Engi
             return compute(*given)
 
         context.compute_states = seen  # type: ignore[method-assign,assignment]
-    for pending in [worker.compute_states(source) for source in ((5, 6, 7, 3), (8, 9, 3))]:
+    for pending in [worker.side_tasks.compute_states(source) for source in ((5, 6, 7, 3), (8, 9, 3))]:
         pending.result(timeout=60)
     assert ran == {("engine-devices-0", 0), ("engine-devices-1", 1)}
 

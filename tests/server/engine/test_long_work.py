@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.backends.base import Backend
 from server.engine.engine import Engine
+from server.engine.engine_thread import IDLE_WAIT
 from server.engine.long_work import RECENT_SECONDS, LongWork
 from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.scheduler import MAX_SHORT_SENTENCES
-from server.engine.worker import IDLE_WAIT, EngineWorker
+from server.engine.worker import EngineWorker
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
 from tests.server.engine.conftest import LoadBackend
@@ -50,9 +52,9 @@ class Held:
 
     def __init__(self, worker: EngineWorker, count: int) -> None:
         self.begun, self.release = threading.Semaphore(0), threading.Event()
-        self.futures: list[Future[None]] = [worker._submit_side_task(self._run, 1, None) for _ in range(count)]
+        self.futures: list[Future[None]] = [worker.side_tasks.submit(self._run, 1, None) for _ in range(count)]
 
-    def _run(self) -> None:
+    def _run(self, backend: Backend) -> None:
         self.begun.release()
         assert self.release.wait(TIMEOUT)
 

@@ -3,7 +3,6 @@
 import contextlib
 import time
 from collections import Counter
-from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -149,7 +148,7 @@ def test_a_text_is_served_before_many_documents_of_another_tenant() -> None:
 
 
 def side_task(caller: Caller) -> SideTask[None]:
-    return SideTask(lambda: None, 1, caller=caller)
+    return SideTask(lambda backend: None, 1, caller=caller)
 
 
 def test_side_tasks_are_limited_for_each_tenant_and_background_does_not_count() -> None:
@@ -181,15 +180,18 @@ def test_side_tasks_of_owners_take_turns_by_their_cost(costs: dict[str, list[int
     side_tasks, sentences = RequestQueue(999), RequestQueue(999)
     caller = Caller("", service)
     expected, actual = list[tuple[str, int]](), list[tuple[str, int]]()
+    names: dict[SideTask[None], tuple[str, int]] = {}
     for owner, sizes in costs.items():
         for number, cost in enumerate(sizes):
-            side_tasks.put_side_task(SideTask(partial(actual.append, (owner, number)), cost, owner, caller))
+            task = SideTask(lambda backend: None, cost, owner, caller)
+            names[task] = (owner, number)
+            side_tasks.put_side_task(task)
         sentences.put([SentenceRequest((7,) * cost, SearchOptions(), owner=owner, caller=caller) for cost in sizes])
     numbers = {owner: iter(range(len(sizes))) for owner, sizes in costs.items()}
     for request in sentences.take(999, 10**9)[0]:
         expected.append((str(request.owner), next(numbers[str(request.owner)])))
     while (side_task := side_tasks.take_side_task()) is not None:
-        side_task.run()
+        actual.append(names[side_task])
     assert actual == expected
 
 
@@ -215,7 +217,7 @@ def test_interactive_work_of_a_tenant_has_four_turns_to_one_of_its_background_wo
         caller = Caller("a", service)
         for number in range(200):
             if is_side_task:
-                queue.put_side_task(SideTask(lambda: None, QUANTUM, (service, number % 3), caller))
+                queue.put_side_task(SideTask(lambda backend: None, QUANTUM, (service, number % 3), caller))
             else:
                 queue.put([SentenceRequest((7,) * QUANTUM, SearchOptions(), owner=number % 3, caller=caller)])
     services = Counter[Service]()

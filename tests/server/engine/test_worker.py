@@ -199,7 +199,7 @@ def test_states_are_computed_beside_sentences(load_document: LoadBackend, docume
     assert context is not None
     sentences = submit(document_worker, some_sources(3))
     sources = some_sources(6, seed=4)
-    states = [document_worker.compute_states(source, owner="document") for source in sources]
+    states = [document_worker.side_tasks.compute_states(source, owner="document") for source in sources]
     for source, future in zip(sources, states, strict=True):
         expected, actual = context.compute_states(source), future.result(timeout=30)
         assert actual.keys() == expected.keys() == set(backend.manifest.store_tensors)
@@ -207,7 +207,7 @@ def test_states_are_computed_beside_sentences(load_document: LoadBackend, docume
     assert document_worker.drain(timeout=30)
     assert all(request.future.done() for request in sentences)
     with pytest.raises(EngineStopped, match="shutting down"):
-        document_worker.compute_states((5, 3))
+        document_worker.side_tasks.compute_states((5, 3))
 
 
 def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, document_worker: EngineWorker) -> None:
@@ -215,7 +215,8 @@ def test_explanations_are_computed_beside_sentences(load_document: LoadBackend, 
     assert context is not None
     seen = full_context([context.compute_states((5, 6, 7, 3)), context.compute_states((8, 9, 3))], [3, 2])
     assert seen is not None
-    actual, expected = document_worker.explain((5, 6, 3), seen).result(timeout=30), context.explain((5, 6, 3), seen)
+    actual = document_worker.side_tasks.explain((5, 6, 3), seen).result(timeout=30)
+    expected = context.explain((5, 6, 3), seen)
     np.testing.assert_array_equal(actual.weights, expected.weights)
     assert actual.words is not None
     assert [words.shape for words in actual.words] == [(2, 3), (2, 2)]
@@ -237,20 +238,20 @@ def test_a_side_task_costs_its_source_tokens_and_translation_tokens(load_documen
 
     for length, num_target in ((1, 0), (4, 0), (4, 7)):
         source, target = (5,) * (length - 1) + (3,), (6,) * num_target
-        idle.compute_states(source, target)
+        idle.side_tasks.compute_states(source, target)
         assert cost() == length + num_target
-        idle.explain(source, seen, target)
+        idle.side_tasks.explain(source, seen, target)
         assert cost() == length + num_target
-        idle.encode_sources([source])
+        idle.side_tasks.encode_sources([source])
         assert cost() == length
-        if idle.can_align:
-            idle.align([(source, target), (source * 2, target)])
+        if idle.side_tasks.can_align:
+            idle.side_tasks.align([(source, target), (source * 2, target)])
             assert cost() == 3 * length
     assert idle.queue.take_side_task() is None
 
 
 def test_a_failing_side_task_fails_only_its_caller(document_worker: EngineWorker) -> None:
-    broken = document_worker.compute_states((10**6, 3))
+    broken = document_worker.side_tasks.compute_states((10**6, 3))
     (sentence,) = submit(document_worker, [(5, 6, 3)])
     with pytest.raises(Exception, match="indices element out of data bounds"):
         broken.result(timeout=30)
@@ -261,11 +262,11 @@ def test_a_failing_side_task_fails_only_its_caller(document_worker: EngineWorker
 
 def test_side_tasks_are_limited_and_fail_at_a_stop(worker: EngineWorker, load_document: LoadBackend) -> None:
     with pytest.raises(ValueError, match="'tiny' knows no context"):
-        worker.compute_states((5, 3))
+        worker.side_tasks.compute_states((5, 3))
     idle = EngineWorker(load_document("onnx", "fp32"), EngineSettings(max_waiting=2), Metrics(), "documents")
-    waiting = [idle.compute_states((5, 6, 3)) for _ in range(2)]
+    waiting = [idle.side_tasks.compute_states((5, 6, 3)) for _ in range(2)]
     with pytest.raises(Overloaded, match="at most 2"):
-        idle.compute_states((5, 3))
+        idle.side_tasks.compute_states((5, 3))
     assert waiting[0].cancel()
     idle.stop()
     with pytest.raises(EngineStopped):
@@ -303,7 +304,7 @@ def test_a_stopped_worker_is_freed_at_once(load: LoadBackend, is_abandoned: bool
         worker.close()
         for thread in worker.threads:
             thread.join(timeout=30)
-        worker._rejection = None
+        worker._in_flight._rejection = None
         worker.answer_all([unanswered])
         if is_abandoned:
             worker.abandon(EngineStopped("of a test"))

@@ -71,10 +71,10 @@ def test_an_alignment_is_the_same_alone_and_in_company(translator: Translator) -
 def test_weights_are_the_same_alone_and_in_company(translator: Translator) -> None:
     texts = ["Yes.", "The old man reads a book.", "The house is very big, and the man is very old."]
     items = [item(translator, source, target) for source, target in zip(texts, reversed(texts), strict=True)]
-    translator.worker.prepare_alignments()
+    translator.worker.side_tasks.prepare_alignments()
     pairs = [(hypothesis.planned.ids, hypothesis.ids) for hypothesis in items]
-    for pair, together in zip(pairs, translator.worker.align(pairs).result(), strict=True):
-        [alone] = translator.worker.align([pair]).result()
+    for pair, together in zip(pairs, translator.worker.side_tasks.align(pairs).result(), strict=True):
+        [alone] = translator.worker.side_tasks.align([pair]).result()
         assert together.shape == (len(pair[1]), len(pair[0]))
         np.testing.assert_allclose(together, alone, atol=1e-6)
 
@@ -121,7 +121,7 @@ def test_nothing_is_aligned_unless_requested(translator: Translator, monkeypatch
     def never(*_: object) -> None:
         raise AssertionError("the model aligned")
 
-    monkeypatch.setattr(translator.worker, "align", never)
+    monkeypatch.setattr(translator.worker.side_tasks, "align", never)
     options = translator.options()
     plain = asyncio.run(translator.translate(TextRequest([TEXT], options)))
     assert plain.translations[0].alignment is None
@@ -190,7 +190,7 @@ def test_batches_have_all_items_and_are_not_too_large(translator: Translator) ->
 
 
 def test_a_model_without_the_graph_says_what_to_do(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator.worker._backend, "aligner", None)
+    monkeypatch.setattr(translator.worker._backends[0], "aligner", None)
     with pytest.raises(CannotAlign, match="has no graph that aligns words: repeat `ringmt export`"):
         asyncio.run(translator.translate(TextRequest(["Yes."], translator.options(), aligns=True)))
     outcome = asyncio.run(

@@ -268,7 +268,7 @@ def test_draining_refuses_documents_and_finishes_those_that_are_waited_for(docum
             fields = {"sentences": STORY * 10, "source": "en", "target": "de", "wait": True}
             answer = pool.submit(httpx.post, f"{server.url}/v1/documents", json=fields, timeout=60)
             until(lambda: server.sentences > 0, "the document is being translated")
-            server.state.drain()
+            server.state.drain.begin()
             url = f"/v1/documents/{name}"
             for response in (
                 client.post("/v1/documents", json={}), client.get(url), client.delete(url), client.get(f"{url}/result"),

@@ -113,7 +113,7 @@ def test_draining_finishes_what_is_in_flight(tiny_artifact: Path) -> None:
             assert client.get("/readyz").status_code == 200
             answer = pool.submit(server.translate, MANY_SENTENCES[:5_000])
             until(lambda: server.sentences > 0, "the request is being worked on")
-            server.state.drain()
+            server.state.drain.begin()
             refused = client.post("/v1/translate", json={"text": "Yes.", "source": "en", "target": "de"})
             assert refused.status_code == 503
             assert "draining" in refused.json()["error"]["message"]

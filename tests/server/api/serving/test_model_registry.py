@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from server.api.requests.errors import ApiError
-from server.api.serving import model_registry as served_models
-from server.api.serving.model_registry import HELD_SECONDS, ModelRegistry
+from server.api.serving import retired_models
+from server.api.serving.model_registry import ModelRegistry
+from server.api.serving.retired_models import HELD_SECONDS
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
 from server.telemetry.metrics import Metrics
@@ -123,7 +124,7 @@ class Models(RuleBasedStateMachine):
     def teardown(self) -> None:
         for begun in self.begun:
             begun.translator.users.release()
-        self.models.stop_retired(lambda: PATIENCE)
+        self.models.retired.wait(lambda: PATIENCE)
         for translator in self.models.values():
             translator.stop(timeout=0)
         self.loop.close()
@@ -173,7 +174,7 @@ def test_memory_is_released_after_the_last_reference(pairs: dict[str, Path], mon
     models.load_all()
     held = models["en-de"]
     model, given_back = weakref.ref(held), threading.Event()
-    monkeypatch.setattr(served_models, "trim_heap", given_back.set)
+    monkeypatch.setattr(retired_models, "trim_heap", given_back.set)
     held.users.acquire()
     asyncio.run(models.load("en-de", None))
     held.users.release()
@@ -181,6 +182,6 @@ def test_memory_is_released_after_the_last_reference(pairs: dict[str, Path], mon
     assert not given_back.wait(HELD_SECONDS / 4)
     del held
     assert model() is None
-    models.stop_retired(lambda: PATIENCE)
+    models.retired.wait(lambda: PATIENCE)
     assert given_back.is_set()
     models["en-de"].stop(timeout=0)

@@ -260,7 +260,7 @@ def test_a_server_that_stops_begins_no_load(settings: Settings, monkeypatch: pyt
     def waiting(translator: Translator) -> LoadedModel:
         loads.append(translator.name)
         begun.set()
-        until(lambda: server.state.is_draining, "the server stops")
+        until(lambda: server.state.drain.is_running, "the server stops")
         return load(translator)
 
     monkeypatch.setattr(Translator, "load_unloaded", waiting)

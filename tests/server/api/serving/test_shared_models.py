@@ -63,7 +63,7 @@ async def started(models: Path, folder: Path, slot: int) -> AsyncIterator[Proces
         peers.close()
         for worker in registry.workers:
             worker.stop()
-        await asyncio.to_thread(registry.stop_retired, lambda: 0.0)
+        await asyncio.to_thread(registry.retired.wait, lambda: 0.0)
 
 
 Test = Callable[[Process, Process, Path], Coroutine[Any, Any, None]]

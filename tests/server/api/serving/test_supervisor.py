@@ -260,7 +260,8 @@ def test_a_process_that_was_stopped_as_a_whole_accuses_no_model(models: Path, mo
         def hold() -> None:
             """The loop comes back after the engines were silent for long."""
             threading.Event().wait(worker_module.STUCK_AFTER)
-            worker._heartbeats = [beat - 60 for beat in worker._heartbeats]
+            for engine in worker._threads:
+                engine.heartbeat -= 60
 
         loop.call_soon_threadsafe(hold)
         assert probes(server) == (200, 200)

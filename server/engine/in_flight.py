@@ -1,0 +1,51 @@
+"""What a worker has accepted and not resolved yet."""
+
+import contextlib
+from collections.abc import Sequence
+from concurrent.futures import Future, InvalidStateError
+from typing import Any
+
+from server.engine.request import EngineStopped
+
+
+class InFlight:
+    """The futures of all sentences and side tasks, also of those that a stuck thread works on, and whether more of them
+    are accepted. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._futures: set[Future[Any]] = set()
+        self._rejection: EngineStopped | None = None
+        """Why no more are accepted; None while they are."""
+        self.is_stopped = False
+        """What runs now is the last."""
+
+    def check_accepting(self) -> None:
+        """Raises EngineStopped."""
+        if self._rejection is not None:
+            raise type(self._rejection)(*self._rejection.args)
+
+    def add(self, futures: "Sequence[Future[Any]]") -> None:
+        """Keep queued futures until they are resolved."""
+        self._futures.update(futures)
+        for future in futures:
+            future.add_done_callback(self._futures.discard)
+        if self.is_stopped and self._rejection is not None:  # it stopped after these were accepted
+            self.fail_all(self._rejection)
+
+    def fail_all(self, error: EngineStopped) -> None:
+        """Resolve every future that is not resolved yet with `error`."""
+        for future in tuple(self._futures):
+            with contextlib.suppress(InvalidStateError):  # another thread has just resolved or cancelled it
+                future.set_exception(error)
+
+    def reject(self) -> None:
+        """Accept no more, since the server stops."""
+        self._rejection = self._rejection or EngineStopped("the server is shutting down and takes no more sentences")
+
+    def stop(self, error: EngineStopped | None = None) -> None:
+        """Accept no more, because of `error`; None: since the server stops."""
+        if error is None:
+            self.reject()
+        else:
+            self._rejection = error
+        self.is_stopped = True
