@@ -136,18 +136,37 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     has_int8 = any(precision == "int8" for _, precision in options.graphs)
     if has_int8 and not options.calibration:
         raise ExportError("int8 needs sentences that set the ranges of activations: give some as calibration")
-    model, document, shortlist = content.model, content.document, content.shortlist
+    _copy_files(content, folder, options.attribution)
+    manifest, ranges, in_context = _measured(content, folder, _manifest_of(content, options), options.calibration)
+    traces = Traces(keep=[graph.format for graph in manifest.graphs].count("onnx") > 1)
+    for graph in manifest.graphs:
+        write_graph(content.model, manifest, graph, ranges, folder, content.shortlist, in_context, traces)
+    del traces  # before graphs are loaded
+    manifest = with_signatures(manifest, folder)
+    differences, goldens = _checked(content, Artifact(folder, manifest), options.examples)
+    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
+    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
+    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
+    (folder / MANIFEST).write_text(whole, encoding="utf-8")
+    Artifact.load(folder)
+    return differences
+
+
+def _copy_files(content: Content, folder: Path, attribution: Path | None) -> None:
     shutil.copyfile(content.vocabulary, folder / VOCABULARY)
     if content.source_vocabulary is not None:
         shutil.copyfile(content.source_vocabulary, folder / SOURCE_VOCABULARY)
-    if options.attribution is not None:
-        shutil.copyfile(options.attribution, folder / ATTRIBUTION)
+    if attribution is not None:
+        shutil.copyfile(attribution, folder / ATTRIBUTION)
+
+
+def _manifest_of(content: Content, options: ExportOptions) -> Manifest:
+    """The manifest, without what is measured and computed from the graphs."""
+    model, document, shortlist, languages = content.model, content.document, content.shortlist, content.languages
     graphs = tuple(graph_files(*kind, shortlist is not None) for kind in options.graphs)
     if document is not None:
         graphs = tuple(with_context(graph, document) for graph in graphs)
-    languages = content.languages
-    prefix = content.source_prefix if languages is None else languages.prefix(*languages.first_pair)
-    manifest = dataclasses.replace(
+    return dataclasses.replace(
         make_manifest(
             model,
             options.name,
@@ -159,7 +178,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
             described_origin(content.origin, model.config),
         ),
         source_vocabulary_file=SOURCE_VOCABULARY if content.source_vocabulary is not None else "",
-        source_prefix=prefix,
+        source_prefix=content.source_prefix if languages is None else languages.prefix(*languages.first_pair),
         languages=languages,
         max_target_length=model.config.max_length - (0 if languages is None else languages.start_length),
         forced_eos=content.forced_eos,
@@ -167,44 +186,45 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
         shortlist=None if shortlist is None else described_shortlist(shortlist),
         context=None if document is None else context_kind(document),
     )
-    text = ArtifactText(folder, manifest)
-    skipped = manifest.start_length
-    sample = [ids[skipped:] for ids in text.readable_sources(options.calibration)]
-    start = prefix[:skipped]
-    aligns = any(graph.align for graph in graphs)
-    is_measured = aligns and content.alignment is None
-    translations = translations_of(model, sample, start=start) if has_int8 or is_measured else []
+
+
+def _measured(
+    content: Content, folder: Path, manifest: Manifest, calibration: Sequence[str]
+) -> tuple[Manifest, Ranges, ContextExport | None]:
+    """What the model shows on the sentences for calibration: the manifest with the head that aligns, the ranges of
+    activations for int8, and what the graphs for documents need."""
+    model, document, graphs = content.model, content.document, manifest.graphs
+    text, skipped = ArtifactText(folder, manifest), manifest.start_length
+    sample = [ids[skipped:] for ids in text.readable_sources(calibration)]
+    start = manifest.source_prefix[:skipped]
+    has_int8, aligns = any(graph.precision == "int8" for graph in graphs), any(graph.align for graph in graphs)
+    needs_translations = has_int8 or (aligns and content.alignment is None)
+    translations = translations_of(model, sample, start=start) if needs_translations else []
     if aligns:
         manifest = dataclasses.replace(manifest, alignment=_alignment(content, text, sample, translations))
     ranges = input_ranges(model, sample, start=start, translations=translations) if has_int8 else {}
-    in_context = None
-    if document is not None:
-        in_context = ContextExport(
-            document,
-            context_ranges(document, sample, ranges, translations=translations) if has_int8 and sample else {},
-        )
-    traces = Traces(keep=[graph.format for graph in graphs].count("onnx") > 1)
-    for graph in graphs:
-        write_graph(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
-    del traces  # before graphs are loaded
-    manifest = with_signatures(manifest, folder)
-    artifact = Artifact(folder, manifest)
-    examples = text.readable_sources(options.examples)
+    if document is None:
+        return manifest, ranges, None
+    in_context = context_ranges(document, sample, ranges, translations=translations) if has_int8 and sample else {}
+    return manifest, ranges, ContextExport(document, in_context)
+
+
+def _checked(
+    content: Content, artifact: Artifact, examples: Sequence[str]
+) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    """The largest differences between the graphs and the model, and the graphs' goldens. Raises ParityError."""
+    model, document, skipped = content.model, content.document, artifact.manifest.start_length
+    sources = ArtifactText(artifact.folder, artifact.manifest).readable_sources(examples)
+    read = [ids[skipped:] for ids in sources] if content.parity_on_examples else []
     differences: dict[str, float] = {}
     goldens: list[dict[str, Any]] = []
     for pair in graph_pairs(artifact):
-        read = [ids[skipped:] for ids in examples] if content.parity_on_examples else []
         differences |= check_parity(model, pair, read)
         check_alignments(model, pair)
         if document is not None:
             differences |= check_context_parity(document, pair, read)
-        goldens += goldens_of(pair, examples)
-    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
-    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
-    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
-    (folder / MANIFEST).write_text(whole, encoding="utf-8")
-    Artifact.load(folder)
-    return differences
+        goldens += goldens_of(pair, sources)
+    return differences, goldens
 
 
 def _alignment(

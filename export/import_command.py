@@ -43,82 +43,8 @@ class ImportCommand:
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("format", choices=(*FORMATS, AUTO), help=f"what the path holds; {AUTO}: find out")
-        parser.add_argument(
-            "path",
-            nargs="+",
-            metavar="PATH|ADDRESS",
-            help="a path, also of a packed file (.zip, .tar.gz, .gz, .zst, ...), or addresses "
-            "https://.../FILE#sha256=HEX of one such file or of all files of a model; marian: folder with "
-            "config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz or .bin beside its "
-            "vocabularies, or their folder; m2m100: folder with config.json, weights, sentencepiece.bpe.model and "
-            "the tokenizer's files; firefox: folder with model*.bin, vocab*.spm and lex*.bin, or a profile of "
-            "Firefox; ctranslate2: folder with model.bin, vocabularies, source.spm and target.spm; argos: "
-            "FILE.argosmodel, or a folder of packages, each of which becomes an artifact SOURCE-TARGET in --out",
-        )
-        parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
-        parser.add_argument("--source", help="source language code (default: the checkpoint's)")
-        parser.add_argument("--target", help="target language code (default: the checkpoint's)")
-        parser.add_argument(
-            "--languages",
-            help="for a model of many languages: those that it serves, such as de,fr,en (default: all); with "
-            "--source or --target, the only one of that side",
-        )
-        parser.add_argument(
-            "--name",
-            help="name under which the model is served (default SOURCE-TARGET; of many languages that of --out)",
-        )
-        parser.add_argument(
-            "--language-token",
-            help="for a Marian model of several targets: the token before every source, like deu, or none (default: "
-            "that of --target; without --target every request names its own)",
-        )
-        parser.add_argument(
-            "--vocabulary",
-            type=Path,
-            nargs="+",
-            help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece "
-            "models, or codes of subword-nmt",
-        )
-        parser.add_argument(
-            "--tokenizer",
-            choices=[*TOKENIZERS],
-            help="for codes of subword-nmt: what cut the text into words before (default: argos for argos, opus-mt for "
-            "source.bpe and target.bpe, fairseq for bpecodes)",
-        )
-        parser.add_argument(
-            "--subword-vocabulary",
-            type=Path,
-            nargs="+",
-            help="for codes of subword-nmt that were applied with --vocabulary: the same files, of source and target",
-        )
-        parser.add_argument(
-            "--subword-threshold", type=int, default=0, help="the --vocabulary-threshold with them (default: none)"
-        )
-        parser.add_argument(
-            "--min-confidence",
-            default="0,0",
-            help="for a model with a shortlist of its own: a step scores all words where the best listed word has a "
-            "smaller probability: in sentences whose pieces it lists translations of, and in others; 0 never, 1 always "
-            "(default %(default)s, as the model's own engine)",
-        )
-        parser.add_argument("--ngram", type=int, help="order N of the decoder (default: full attention, as trained)")
-        parser.add_argument(
-            "--max-length", type=int, default=MAX_LENGTH, help=f"most pieces of a sentence (default {MAX_LENGTH})"
-        )
-        parser.add_argument(
-            "--graphs",
-            default="onnx-int8,onnx-fp32",
-            help=f"comma-separated, among {', '.join(KINDS)} (default onnx-int8,onnx-fp32)",
-        )
-        parser.add_argument(
-            "--calibration", type=Path, help="source sentences that set the int8 ranges, one a line (default: English)"
-        )
-        parser.add_argument("--licence", default="not stated", help="licence of the weights, as SPDX or in words")
-        parser.add_argument(
-            "--attribution", type=Path, help="file that says where the model came from; copied beside the weights"
-        )
-
+        _add_checkpoint(parser)
+        _add_artifact(parser)
         parser.add_argument(
             "--check", type=Path, metavar="TEXT", help="translate these sentences, one a line, and compare (--against)"
         )
@@ -144,19 +70,93 @@ class ImportCommand:
         return 0
 
 
+def _add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say how the checkpoint is read."""
+    parser.add_argument("format", choices=(*FORMATS, AUTO), help=f"what the path holds; {AUTO}: find out")
+    parser.add_argument(
+        "path",
+        nargs="+",
+        metavar="PATH|ADDRESS",
+        help="a path, also of a packed file (.zip, .tar.gz, .gz, .zst, ...), or addresses "
+        "https://.../FILE#sha256=HEX of one such file or of all files of a model; marian: folder with "
+        "config.json, weights, source.spm, target.spm, vocab.json; marian-nmt: model.npz or .bin beside its "
+        "vocabularies, or their folder; m2m100: folder with config.json, weights, sentencepiece.bpe.model and "
+        "the tokenizer's files; firefox: folder with model*.bin, vocab*.spm and lex*.bin, or a profile of "
+        "Firefox; ctranslate2: folder with model.bin, vocabularies, source.spm and target.spm; argos: "
+        "FILE.argosmodel, or a folder of packages, each of which becomes an artifact SOURCE-TARGET in --out",
+    )
+    parser.add_argument("--source", help="source language code (default: the checkpoint's)")
+    parser.add_argument("--target", help="target language code (default: the checkpoint's)")
+    parser.add_argument(
+        "--languages",
+        help="for a model of many languages: those that it serves, such as de,fr,en (default: all); with "
+        "--source or --target, the only one of that side",
+    )
+    parser.add_argument(
+        "--language-token",
+        help="for a Marian model of several targets: the token before every source, like deu, or none (default: "
+        "that of --target; without --target every request names its own)",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=Path,
+        nargs="+",
+        help="marian-nmt: vocabularies of source and target, .spm or .yml; ctranslate2: their SentencePiece "
+        "models, or codes of subword-nmt",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        choices=[*TOKENIZERS],
+        help="for codes of subword-nmt: what cut the text into words before (default: argos for argos, opus-mt for "
+        "source.bpe and target.bpe, fairseq for bpecodes)",
+    )
+    parser.add_argument(
+        "--subword-vocabulary",
+        type=Path,
+        nargs="+",
+        help="for codes of subword-nmt that were applied with --vocabulary: the same files, of source and target",
+    )
+    parser.add_argument(
+        "--subword-threshold", type=int, default=0, help="the --vocabulary-threshold with them (default: none)"
+    )
+
+
+def _add_artifact(parser: argparse.ArgumentParser) -> None:
+    """Arguments that say what is written."""
+    parser.add_argument("--out", type=Path, required=True, help="artifact folder; replaced if it exists")
+    parser.add_argument(
+        "--name",
+        help="name under which the model is served (default SOURCE-TARGET; of many languages that of --out)",
+    )
+    parser.add_argument(
+        "--min-confidence",
+        default="0,0",
+        help="for a model with a shortlist of its own: a step scores all words where the best listed word has a "
+        "smaller probability: in sentences whose pieces it lists translations of, and in others; 0 never, 1 always "
+        "(default %(default)s, as the model's own engine)",
+    )
+    parser.add_argument("--ngram", type=int, help="order N of the decoder (default: full attention, as trained)")
+    parser.add_argument(
+        "--max-length", type=int, default=MAX_LENGTH, help=f"most pieces of a sentence (default {MAX_LENGTH})"
+    )
+    parser.add_argument(
+        "--graphs",
+        default="onnx-int8,onnx-fp32",
+        help=f"comma-separated, among {', '.join(KINDS)} (default onnx-int8,onnx-fp32)",
+    )
+    parser.add_argument(
+        "--calibration", type=Path, help="source sentences that set the int8 ranges, one a line (default: English)"
+    )
+    parser.add_argument("--licence", default="not stated", help="licence of the weights, as SPDX or in words")
+    parser.add_argument(
+        "--attribution", type=Path, help="file that says where the model came from; copied beside the weights"
+    )
+
+
 def import_packages(args: argparse.Namespace) -> int:
     """Convert all packages of a folder, the newest of each pair; returns 1 where one could not be. Raises ImportRefused
     for a folder without packages."""
-    for option in (
-        "name",
-        "source",
-        "target",
-        "languages",
-        "check",
-        "vocabulary",
-        "language_token",
-        *CODES_OPTIONS,
-    ):
+    for option in ("name", "source", "target", "languages", "check", "vocabulary", "language_token", *CODES_OPTIONS):
         if getattr(args, option) not in (None, 0):
             raise ImportRefused(f"--{option.replace('_', '-')} is for one package; {args.path} is a folder of some")
     newest, failed = dict[tuple[str, str], Package](), 0

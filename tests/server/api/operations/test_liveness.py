@@ -8,14 +8,15 @@ import httpx
 import pytest
 
 from server.engine import worker as worker_module
+from server.engine.engine_thread import IDLE_WAIT
 from server.runtime.loop_lag import PERIOD_SECONDS, LoopLag
 from tests.server.api.conftest import ready, settings_for
 
 
 def test_an_idle_engine_is_alive(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_module, "STUCK_AFTER", 3 * worker_module.IDLE_WAIT)
+    monkeypatch.setattr(worker_module, "STUCK_AFTER", 3 * IDLE_WAIT)
     with ready(settings_for(tiny_artifact)) as server, server.client() as client:
-        until_then = time.monotonic() + 4 * worker_module.IDLE_WAIT
+        until_then = time.monotonic() + 4 * IDLE_WAIT
         while time.monotonic() < until_then:
             assert client.get("/livez").status_code == 200
 
