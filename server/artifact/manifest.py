@@ -145,7 +145,7 @@ class Manifest:
     source_vocabulary_file: str = ""
     source_vocabulary_size: int | None = None
     source_prefix: tuple[int, ...] = ()
-    """Ids before every source, such as a target-language token; where there are `languages`, of those of examples."""
+    """Ids before every source, such as a target-language token; with `languages`, the ids of their first pair."""
     languages: LanguageTokens | None = None
     """None for a model of one pair; else one of `source_language` and `target_language` is MANY, or both are."""
     source_eos: bool = True

@@ -1,4 +1,4 @@
-"""Documents: sentences that are translated in the light of each other, stored, corrected and continued.
+"""Documents: sentences that are context for each other, translated, stored, corrected and continued.
 
 `service` is what the API calls. Queued documents: `job_runner` claims a document, `job` reads and saves it under its
 lease (`leases`), `batches` and `translate` translate its sentences, `feeds` tell listeners what happened. Requests that

@@ -32,7 +32,7 @@ async def append(
     deadline: float,
     explains: bool = False,
 ) -> tuple[Document, list[Sentence]]:
-    """Append `sources`, each translated in the light of what comes before it. Returns the document and its new
+    """Append `sources`, each translated with what comes before it as context. Returns the document and its new
     sentences. `first_index` is the index that the first must get, None for any; `deadline` is a time.monotonic() value;
     `explains`: their attention weights will be requested. Raises TooLong, Refused, UnknownDocument, and what
     translate_sentences raises."""

@@ -1,4 +1,4 @@
-"""Translates the pending sentences of one document batch after batch, each sentence in the light of the others.
+"""Translates the pending sentences of one document batch after batch, each sentence with the others as context.
 
 Sentences go in, batches of translated sentences come out. Nothing here knows a store, a lease or a queue of documents:
 the job of a stored document (`server.documents.job`) saves each batch, a file (`server.files`) only collects them.

@@ -1,5 +1,5 @@
-"""Translates one batch of a document's sentences in the light of what they see of the document. Which sentences form a
-batch is the business of `batches`, what the sentences see that of `sentence_states`."""
+"""Translates one batch of a document's sentences, each with what it sees of the document as context. `batches` decides
+which sentences form a batch, `sentence_states` gives what they see."""
 
 import asyncio
 import dataclasses

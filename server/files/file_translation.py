@@ -216,8 +216,8 @@ class _FileTranslation:
     async def translate_stage(
         self, stage: int, sentences: Sequence[Sentence], numbers: Sequence[int], terms: Terms | None
     ) -> list[str]:
-        """The translations, with their tags, of those of `sentences` with these numbers, by the model of this stage.
-        All sentences see each other."""
+        """The translations, with their tags, of the sentences with these `numbers`, by the model of this stage. All
+        `sentences` see each other."""
         model, reader = self.models[stage], self.reader
         strips_tags = model.worker.side_tasks.can_align
         readable = await offload(without_tags, sentences, model) if strips_tags else list(sentences)

@@ -1,4 +1,4 @@
-// A document: its sentences side by side, translated in the light of each other.
+// A document: its sentences side by side, each translated with the others as context.
 
 import * as attention from "./attention.js";
 import { events, request } from "./client.js";

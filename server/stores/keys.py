@@ -34,7 +34,7 @@ class KeyStore(Protocol):
     processes. All methods raise StoreError."""
 
     def version(self) -> str:
-        """Another one after each write; cheap, because every server reads it every second."""
+        """A text that is different after each write; cheap, because every server reads it every second."""
         ...
 
     def read(self) -> StoredKeys: ...

@@ -25,7 +25,7 @@ class UsageStore(Protocol):
         ...
 
     def version(self) -> str:
-        """Another one after each `add`; cheap, because every server reads it every second."""
+        """A text that is different after each `add`; cheap, because every server reads it every second."""
         ...
 
     def read(self, periods: tuple[str, ...]) -> dict[Counter, int]:

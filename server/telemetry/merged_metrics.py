@@ -24,9 +24,9 @@ LARGEST: Final = frozenset(
         "ringmt_ready",
     }
 )
-"""Gauges of which the largest value is shown; any process that is ready makes the server ready."""
+"""Gauges that are shown with the largest value of all processes; any process that is ready makes the server ready."""
 FIRST: Final = frozenset({"ringmt_context_store_documents"})
-"""Gauges of which the process that answers has read the present value, the others one that may be old."""
+"""Gauges that are shown with the value of the process that answers: the others' values may be old."""
 SMALLEST: Final = frozenset({"ringmt_model_healthy", "process_start_time_seconds"})
 """A model that is unwell in one process is shown as unwell."""
 _COUNTING = frozenset({"counter", "histogram"})

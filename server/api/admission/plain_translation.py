@@ -48,7 +48,8 @@ async def translate_texts(
         else:
             translator = route.model if terms is None else GlossaryTranslator(route.model, terms)
             options = route.model.options(**requested, num_hypotheses=num_hypotheses, deadline=admitted.deadline)
-        translator = await with_memory(admitted, translator, route, memory_id, EXACT)
+        if memory_id:
+            translator = await with_memory(admitted, translator, route, memory_id, EXACT)
         request = TextRequest(of_source, options)
         return await (translator.translate(request) if kind is None else translate_markup(translator, request, kind))
 

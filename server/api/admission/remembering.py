@@ -24,15 +24,13 @@ async def with_memory(
     admitted: AdmittedRequest,
     translator: TranslatesTexts,
     route: Route,
-    memory_id: str | None,
+    memory_id: str,
     offers_from: int,
     applies_from: int = EXACT,
     may_apply: Callable[[str, str], bool] = lambda source, other: True,
 ) -> TranslatesTexts:
-    """The translator of a route after the memory with this id, for what MemoryUse describes; without an id, the
-    translator alone. Raises ApiError (422) for a memory of other languages, UnknownMemory."""
-    if not memory_id:
-        return translator
+    """The translator of a route after the memory with this id, for what MemoryUse describes. Raises ApiError (422) for
+    a memory of other languages, UnknownMemory."""
     use = MemoryUse(await index_of(admitted, route, memory_id), offers_from, applies_from, may_apply)
     first = route.models[0]
     counter = sentence_counter(admitted, route)

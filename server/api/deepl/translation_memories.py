@@ -139,8 +139,11 @@ async def with_named_memory(
     admitted: AdmittedRequest, translator: TranslatesTexts, route: Route, memory_id: str | None, threshold: int | None
 ) -> TranslatesTexts:
     """The translator of a route after a memory whose segments are used from a likeness of `threshold` percent on (None:
-    equal ones only), if they have the details of the text. Raises ApiError (404) for a memory of other languages."""
+    equal ones only), if they have the details of the text; without an id, the translator alone. Raises ApiError: 400
+    for a threshold without a memory, 404 for a memory of other languages."""
     applies_from = _applies_from(memory_id, threshold)
+    if not memory_id:
+        return translator
     with _not_found():
         return await with_memory(admitted, translator, route, memory_id, EXACT, applies_from, same_details)
 

@@ -88,7 +88,7 @@ TOOLS: dict[str, Tool[Any]] = {
             "translate_document",
             "Translate a document",
             "Translate connected text, such as an article, a chapter or the cues of a film: each sentence is "
-            "translated in the light of the others, so that pronouns fit. Takes the whole text, or its parts in order.",
+            "translated with the others as context, so that pronouns fit. Takes the whole text, or its parts in order.",
             DocumentArguments,
             Document,
             calls.translate_document,

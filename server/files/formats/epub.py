@@ -58,7 +58,7 @@ def open_epub(data: bytes, language: str, budget: Budget) -> OpenedFile:
 
 @dataclass(frozen=True)
 class _Page:
-    """A page in its encoding, whose texts begin with the number `first` of those of the book."""
+    """A page in its encoding. `first`: the number of its first text among the book's texts."""
 
     markup: Markup
     encoding: str
@@ -76,7 +76,7 @@ class _Page:
 
 @dataclass
 class _Description:
-    """A description in HTML, which a label has escaped. Its texts begin with the number `first` of those of the book;
+    """A description in HTML, which a label has escaped. `first`: the number of its first text among the book's texts;
     it is written for the book's `translations`."""
 
     label: Label

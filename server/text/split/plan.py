@@ -60,7 +60,7 @@ class PlannedSentence:
         return () if self.prefix is None else self.prefix.ids
 
     def restore(self, ids: Sequence[int], pieces: Pieces) -> Restored:
-        """The translation of which the model decoded `ids` of the target's `pieces`."""
+        """The translation of the sentence from the `ids` that the model decoded, of the target's `pieces`."""
         if self.prefix is None:
             return restore(self.masked, pieces.decode([ids])[0], not self.is_cut, self.languages)
         return restore_translation(self.masked, self.prefix, ids, pieces)

@@ -1,4 +1,4 @@
-"""Sentences in the light of their document, in the same running batch as everybody else's."""
+"""Sentences with their document as context, in the same running batch as everybody else's."""
 
 import random
 from collections.abc import Sequence
