@@ -12,16 +12,12 @@ from server.engine.batches import ENCODE_AHEAD
 from server.engine.encoded_queue import EncodedQueue
 from server.engine.lane import Lane
 from server.engine.lane_kind import LaneKind
-from server.engine.meter import EngineMeter
+from server.engine.meter import EngineMeter, StepMeter
 from server.engine.resolver import Resolver
 from server.engine.running_sentence import EncodedSentence, RunningSentence
 from server.engine.scheduler import RequestQueue
 from server.engine.scoring_lane import ScoringLane
 from server.engine.short_share import ShortShare
-
-STEPS_PER_REPORT = 32
-"""Steps that are reported to the metrics at once, or all when nothing runs: a call for each step takes three times as
-long."""
 
 MAX_ENCODE_SECONDS = 0.02
 """Seconds after which the encoder takes no further batch of longer work in a round while there are short requests."""
@@ -58,8 +54,7 @@ class Engine:
         """Another engine had to end its long work first, in the last round."""
         self._shrunk: set[LaneKind] = set()
         """Lanes that lost sentences since the last `admit`."""
-        self._steps: list[tuple[int, float]] = []
-        """Rows and seconds of the steps that are not reported to the metrics yet."""
+        self._steps = StepMeter(meter)
 
     def step(self) -> None:
         """One round: at most one side task is run, every running sentence gains one token. While short requests run, or
@@ -234,7 +229,7 @@ class Engine:
             self._fail_lane(lane, error)
             return time.monotonic() - started
         now = time.monotonic()
-        self._steps.append((rows, now - started))
+        self._steps.add(rows, now - started)
         for slot in complete:
             self._resolve(lane, slot, now)
         for request in lane.awaiting_first_token:
@@ -251,9 +246,8 @@ class Engine:
                 self._report_partial(lane, slot, running)
         if rows != lane.num_running * lane.beam:
             self._shrunk.add(lane.kind)
-        if len(self._steps) >= STEPS_PER_REPORT or not self.num_running:
-            self.meter.stepped(self._steps)
-            self._steps.clear()
+        if not self.num_running:
+            self._steps.report()
         return time.monotonic() - started
 
     def _report_partial(self, lane: Lane, slot: int, running: RunningSentence) -> None:

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from server.engine.engine import Engine
-from server.engine.meter import EngineMeter
+from server.engine.lane import Lane
+from server.engine.meter import STEPS_PER_REPORT, EngineMeter
 from server.engine.request import SearchOptions, SentenceRequest
 from server.engine.scheduler import RequestQueue
 from server.telemetry.metrics import Metrics
@@ -50,6 +51,23 @@ def test_tokens_and_sentences_are_counted_once(load: LoadBackend, slots: int) ->
     assert measured.value("ring_cache_wraps_total") == sum((item.num_tokens - 1) // ring for item in best)
     assert measured.value("decode_steps_total") == measured.value("decode_step_seconds_count")
     assert measured.value("decode_steps_total") >= max(item.num_tokens for item in best)
+
+
+def test_every_step_of_a_lane_is_counted_once(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps are reported STEPS_PER_REPORT at a time, and the rest when nothing runs."""
+    measured, rows = Measured(load, slots=2), list[int]()
+    step = Lane.step
+
+    def counted(lane: Lane) -> None:
+        rows.append(lane.num_running * lane.beam)
+        step(lane)
+
+    monkeypatch.setattr(Lane, "step", counted)
+    options = SearchOptions(beam_size=2, max_length=40)
+    measured.translate([SentenceRequest((5, 6, number, 3), options) for number in range(7, 17)])
+    assert len(rows) > STEPS_PER_REPORT
+    assert measured.value("decode_steps_total") == len(rows)
+    assert measured.value("decode_batch_rows_sum") == sum(rows)
 
 
 def test_padding_is_what_a_batch_has_beside_its_tokens(load: LoadBackend) -> None:

@@ -13,6 +13,7 @@ from server.artifact.manifest import Manifest
 from server.backends.base import Backend, ScoreStep, Step
 from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
+from server.engine.engine import Engine
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
 from server.settings import EngineSettings
@@ -287,6 +288,32 @@ def test_a_request_cancelled_in_the_queue_is_resolved_when_the_worker_is_abandon
     worker.abandon(EngineStopped("abandoned"))
     for future in futures:
         assert isinstance(future.exception(timeout=0), EngineStopped)
+
+
+def test_an_error_of_the_engine_itself_fails_its_sentences_and_ends_no_thread(
+    worker: EngineWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sentences that have no slot yet, too."""
+    failing = threading.Event()
+    failing.set()
+    step = Engine.step
+
+    def faulty(engine: Engine) -> None:
+        if not failing.is_set():
+            step(engine)
+            return
+        engine.encode()
+        raise RuntimeError("the engine broke")
+
+    monkeypatch.setattr(Engine, "step", faulty)
+    broken = submit(worker, [(5, 6, 3), (7, 3)])
+    for request in broken:
+        with pytest.raises(RuntimeError, match="the engine broke"):
+            request.future.result(timeout=30)
+    failing.clear()
+    (following,) = submit(worker, [(5, 6, 3)])
+    assert following.future.result(timeout=30).hypotheses
+    assert not worker.has_exited
 
 
 @pytest.mark.parametrize("is_abandoned", [True, False])

@@ -1,0 +1,42 @@
+"""Every accepted future is resolved once, whenever the worker stops."""
+
+from concurrent.futures import Future
+
+import pytest
+
+from server.engine.in_flight import InFlight
+from server.engine.request import EngineStopped, ModelUnavailable
+
+
+def test_what_is_accepted_while_the_worker_stops_is_resolved() -> None:
+    in_flight, before, after = InFlight(), Future[int](), Future[int]()
+    in_flight.add([before])
+    in_flight.stop(ModelUnavailable("of a test"))
+    assert not before.done()
+    in_flight.add([after])
+    assert [type(future.exception(timeout=0)) for future in (before, after)] == [ModelUnavailable] * 2
+
+
+def test_what_is_resolved_already_stays_as_it_is() -> None:
+    in_flight, answered, cancelled, waiting = InFlight(), Future[int](), Future[int](), Future[int]()
+    in_flight.add([answered, cancelled, waiting])
+    answered.set_result(1)
+    assert cancelled.cancel()
+    in_flight.fail_all(EngineStopped("of a test"))
+    assert answered.result(timeout=0) == 1
+    assert cancelled.cancelled()
+    assert isinstance(waiting.exception(timeout=0), EngineStopped)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_the_first_reason_is_given_and_work_in_flight_goes_on(stops: bool) -> None:
+    in_flight, future = InFlight(), Future[int]()
+    in_flight.check_accepting()
+    in_flight.add([future])
+    in_flight.reject()
+    if stops:
+        in_flight.stop()
+    assert in_flight.is_stopped == stops
+    assert not future.done()
+    with pytest.raises(EngineStopped, match="shutting down"):
+        in_flight.check_accepting()
