@@ -29,7 +29,7 @@ def test_what_is_resolved_already_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("stops", [False, True])
-def test_the_first_reason_is_given_and_work_in_flight_goes_on(stops: bool) -> None:
+def test_nothing_more_is_accepted_and_work_in_flight_goes_on(stops: bool) -> None:
     in_flight, future = InFlight(), Future[int]()
     in_flight.check_accepting()
     in_flight.add([future])
@@ -39,4 +39,13 @@ def test_the_first_reason_is_given_and_work_in_flight_goes_on(stops: bool) -> No
     assert in_flight.is_stopped == stops
     assert not future.done()
     with pytest.raises(EngineStopped, match="shutting down"):
+        in_flight.check_accepting()
+
+
+def test_a_model_that_failed_says_so_when_the_server_stops_later() -> None:
+    in_flight = InFlight()
+    in_flight.stop(ModelUnavailable("of a test"))
+    in_flight.reject()
+    in_flight.stop()
+    with pytest.raises(ModelUnavailable, match="of a test"):
         in_flight.check_accepting()
