@@ -288,7 +288,7 @@ def write_graph(
     """Write the graphs of one format and precision; `traces` of the same model."""
     if graph.format == "torchscript":
         document = None if in_context is None else in_context.document
-        write_torchscript(model, manifest, graph, folder, document)
+        write_torchscript(model, manifest, graph, folder, document, shortlist)
     else:
         write_onnx(model, manifest, graph, ranges, folder, shortlist, in_context, traces)
 

@@ -16,7 +16,7 @@ from model.decoder import LayerMemory
 from model.masks import HIDDEN
 from model.symbolic import constant, shaped, sizes_of, with_symbolic
 from model.translation_model import TranslationModel
-from server.artifact.signature import LOG_PROBABILITY
+from server.artifact.signature import CHOSEN, LOG_PROBABILITY
 from server.backends.state import DEAD_SCORE
 
 
@@ -108,6 +108,11 @@ class ScoreGraph(nn.Module):
         self.register_buffer("output_bias", bias)
 
     def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        state, written = self.advance(inputs)
+        return {**written, LOG_PROBABILITY: self.score_words(state)}
+
+    def advance(self, inputs: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """The state [slot, beam, d], and the memory that this step has written, by name."""
         token, own_key = inputs["token"], inputs["own_key"]
         past, sources, document = (
             {name: tensor for name, tensor in inputs.items() if name.startswith(kinds)}
@@ -119,21 +124,28 @@ class ScoreGraph(nn.Module):
             ~own_key.any(dim=1, keepdim=True), inputs["key_age"], inputs["write_index"], first_row,
             inputs["source_keep"], list(past.values()), list(sources.values()), list(document.values()) or None,
         )  # fmt: skip
-        logits = nn.functional.linear(state, self.states.model.embedding.projection, self.output_bias)
-        log_probability = torch.log_softmax(logits, dim=-1, dtype=torch.float32)
         names = [f"next_{name}" for name in ("ancestry", *past)]
-        return {**dict(zip(names, written, strict=True)), LOG_PROBABILITY: log_probability}
+        return state, dict(zip(names, written, strict=True))
+
+    def score_words(self, state: Tensor) -> Tensor:
+        """state [slot, beam, d] -> the log-probability of every word, [slot, beam, word]."""
+        logits = nn.functional.linear(state, self.states.model.embedding.projection, self.output_bias)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.float32)
 
 
 class StepGraph(ScoreGraph):
     """The same with the selection of candidates instead."""
 
     def forward(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        written = super().forward(inputs)
-        best, word, parent = best_candidates(written.pop(LOG_PROBABILITY), inputs["score"])
-        following = next_rows(best, word, parent, inputs["is_row"], self.states.model.config.eos_id)
-        names = ["candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score"]
-        return {**dict(zip(names, [best, word, parent, *following], strict=True)), **written}
+        state, written = self.advance(inputs)
+        candidates = best_candidates(self.score_words(state), inputs["score"])
+        return {**self.chosen(candidates, inputs["is_row"]), **written}
+
+    def chosen(self, candidates: Sequence[Tensor], is_row: Tensor) -> dict[str, Tensor]:
+        """The candidates (score, token, parent) and the next rows, by name: CHOSEN."""
+        best, word, parent = candidates
+        following = next_rows(best, word, parent, is_row, self.states.model.config.eos_id)
+        return dict(zip(CHOSEN, [*candidates, *following], strict=True))
 
 
 def by_layer(tensors: Sequence[Tensor], names: Sequence[tuple[str, ...]]) -> list[LayerMemory]:

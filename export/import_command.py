@@ -239,14 +239,14 @@ def write_listed(
 ) -> dict[str, float]:
     """Write the artifact; with a confidence its list is added to the artifact without one. Raises ParityError."""
     plan = content.shortlist
-    if plan is None or not any(min_confidence) or not any(format == "onnx" for format, _ in options.graphs):
+    if plan is None or not any(min_confidence):
         return write_artifact(content, out, options)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
         unlisted = Path(scratch) / out.name
         differences = write_artifact(dataclasses.replace(content, shortlist=None), unlisted, options)
         listed = add_shortlist(Artifact.load(unlisted), guarded(plan, min_confidence), out)
-    return differences | {f"onnx {precision} shortlist": worst for precision, worst in listed.items()}
+    return differences | {f"{kind} shortlist": worst for kind, worst in listed.items()}
 
 
 def described(languages: LanguageTokens, origin: Mapping[str, Any]) -> str:

@@ -26,14 +26,15 @@ GRAPHS = {
     )
 }
 """Every kind of graph that can be written."""
+ENDINGS = {"onnx": "onnx", "torchscript": "pt"}
 
 
 def graph_files(format: str, precision: str, with_shortlist: bool = False) -> GraphFiles:
-    """The entry of one kind of graphs; ONNX has a second step graph where there is a shortlist."""
+    """The entry of one kind of graphs, with a second step graph where there is a shortlist."""
     files = GRAPHS[format, precision]
-    if not with_shortlist or format != "onnx":
+    if not with_shortlist:
         return files
-    return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.onnx")
+    return dataclasses.replace(files, step_shortlist=f"step-shortlist.{precision}.{ENDINGS[format]}")
 
 
 CONTEXT_GRAPHS = {
@@ -47,7 +48,6 @@ HAVE_ZEROS = ("sparse-soft", "sparse-sparse")
 
 FASTER = ("pruned", "near")
 """Those that compute the same in other ways, for many or few sentences: ONNX Runtime's alone."""
-ENDINGS = {"onnx": "onnx", "torchscript": "pt"}
 
 
 def with_context(graph: GraphFiles, document: DocumentModel) -> GraphFiles:

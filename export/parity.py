@@ -13,13 +13,13 @@ from model.masks import HIDDEN
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import GraphFiles, Manifest
+from server.artifact.signature import LISTED_WORDS
 from server.backends.base import Backend
 from server.backends.load import UseShortlist, load_backend
 from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Flags, Floats, Ints, document_layout
 
 TOLERANCE = 1e-4
 """Largest difference of a log-probability at fp32."""
-WORDS = "shortlist.word"
 INT8_TOLERANCE = 1.0
 """Largest difference of a cumulative log-probability after the steps of `step_difference` at int8. Gross errors are far
 larger; the cost of int8 is measured in BLEU."""
@@ -107,9 +107,8 @@ def decoding_difference(
 
 def listed_words(sentences: Sequence[Encoded]) -> Ints | None:
     """Every sentence's shortlist [sentence, word]; None where all words are scored."""
-    if WORDS not in sentences[0].tensors:
-        return None
-    return np.stack([sentence.tensors[WORDS] for sentence in sentences])
+    found = [words for sentence in sentences if (words := sentence.on_host(LISTED_WORDS)) is not None]
+    return np.stack(found) if found else None
 
 
 def model_candidates(

@@ -11,7 +11,17 @@ import onnx
 
 from model.translation_model import TranslationModel
 from server.artifact.manifest import GraphFiles, Manifest
-from server.artifact.signature import ALIGNMENT, LOG_PROBABILITY, Axis, Role, Signature, Tensor, parse_signature
+from server.artifact.signature import (
+    ALIGNMENT,
+    LOG_PROBABILITY,
+    STATE,
+    UNSURE,
+    Axis,
+    Role,
+    Signature,
+    Tensor,
+    parse_signature,
+)
 
 ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "token": ("int64", ("slot", "beam")),
@@ -33,7 +43,10 @@ CONTINUED = ("token", "parent", "score", "ancestry")
 """Rows that a step also outputs, as next_..."""
 CANDIDATES = {"candidate_score": "float32", "candidate_token": "int64", "candidate_parent": "int64"}
 SOURCE = ("source_ids", "source_keep", "keep", "memory")
-RESULTS = (*CANDIDATES, LOG_PROBABILITY, ALIGNMENT, "new_memory", "sentence_weights", "word_weights", "gate", "looked")
+RESULTS = (
+    *CANDIDATES, LOG_PROBABILITY, ALIGNMENT, STATE, UNSURE, "new_memory", "sentence_weights", "word_weights", "gate",
+    "looked",
+)  # fmt: skip
 TRACED = "signature.json"
 """The signature within the file of a TorchScript graph."""
 FALLBACK_NAMES = {1: "heads", 3: "head_dim"}

@@ -13,7 +13,7 @@ import dataclasses
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,14 @@ class OneModule(nn.Module):
         result: list[Tensor] = self._whole[0](tensors)
         return result
 
+    def lists(self, tensors: list[Tensor]) -> list[Tensor]:
+        result: list[Tensor] = self._whole[0].lists(tensors)  # type: ignore[operator]
+        return result
+
+    def widen(self, tensors: list[Tensor]) -> list[Tensor]:
+        result: list[Tensor] = self._whole[0].widen(tensors)  # type: ignore[operator]
+        return result
+
 
 def flat(name: str) -> str:
     """The name of a submodule's tensor in OneModule."""
@@ -88,6 +96,9 @@ def tensors_of(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from module.named_buffers(remove_duplicate=False)
 
 
+NO_METHODS: Mapping[str, Sequence[Tensor]] = {}
+
+
 class TraceWriter:
     """Writes traces of one model to a folder."""
 
@@ -96,24 +107,38 @@ class TraceWriter:
         self._owned: dict[tuple[object, ...], tuple[str, str]] = {}
         """Content of a weight -> the graph that has it, and its name there."""
 
+    def resume(self, owner: str, file: str) -> None:
+        """Share the weights of a graph that was written before, "encode" or "step", with the graphs that follow."""
+        for name, weight in tensors_of(read_trace(self._folder / file)):
+            if weight.numel() >= SHARED_SIZE:
+                self._owned.setdefault(content_of(weight), (owner, name))
+
     def write(
-        self, file: str, module: nn.Module, arguments: Sequence[Tensor], signature: Signature, owner: str = ""
+        self,
+        file: str,
+        module: nn.Module,
+        arguments: Sequence[Tensor],
+        signature: Signature,
+        owner: str = "",
+        methods: Mapping[str, Sequence[Tensor]] = NO_METHODS,
     ) -> None:
         """Write the trace of a module over one list; its tensors that are kept at the precision of the weights are
-        given at bf16. The weights of an `owner`, "encode" or "step", are shared with the graphs that follow."""
+        given at bf16. The weights of an `owner`, "encode" or "step", are shared with the graphs that follow. `methods`:
+        the arguments of the module's other methods, "lists" and "widen"."""
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # of retirement, and of comparisons of shapes, which are traced on purpose
             half = OneModule(copy.deepcopy(module).bfloat16().eval())
-            traced: Any = torch.jit.trace(half, (list(arguments),), check_trace=False, strict=False)  # type: ignore[no-untyped-call]
+            given = {"forward": (list(arguments),)} | {name: (list(each),) for name, each in methods.items()}
+            traced: Any = torch.jit.trace_module(half, given, check_trace=False, strict=False)  # type: ignore[no-untyped-call]
             traced = traced.float()
             exact, shared = {flat(name): weight for name, weight in tensors_of(module)}, dict[str, tuple[str, str]]()
-            lines = traced.inlined_graph  # nodes are valid as long as their graph is held
-            read = {node.s("name") for node in lines.findAllNodes("prim::GetAttr")}
+            graphs = [traced._c._get_method(name).graph for name in given]  # nodes are valid as long as theirs is held
+            read = {node.s("name") for lines in graphs for node in lines.findAllNodes("prim::GetAttr")}
             for name, weight in list(tensors_of(traced)):
                 weight.data.copy_(exact[name].data)
                 if name in read and weight.numel() < SHARED_SIZE:
                     continue
-                content = (weight.dtype, weight.shape, hashlib.sha256(weight.numpy().tobytes()).digest())
+                content = content_of(weight)
                 if name in read and content in self._owned and not owner:
                     shared[name] = self._owned[content]
                 elif name in read:
@@ -134,6 +159,18 @@ class TraceWriter:
             results = whole.eval()(arguments)
         signature = Signature(described(inputs, arguments), described(outputs, results))
         self.write(file, whole, [at_half(each) for each in arguments], signature, owner)
+
+
+def read_trace(path: Path) -> Any:
+    """The module of a file, at fp32; weights that it shares are empty."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch.jit warns of its deprecation at every load
+        return torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
+
+
+def content_of(weight: Tensor) -> tuple[object, ...]:
+    """The same for equal weights."""
+    return weight.dtype, weight.shape, hashlib.sha256(weight.detach().numpy().tobytes()).digest()
 
 
 def at_half(x: Tensor) -> Tensor:

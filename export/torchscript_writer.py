@@ -12,7 +12,9 @@ from export.decoder_context import translation_modules
 from export.document_graphs import document_modules
 from export.example_state import example_source, example_state
 from export.graphs import EncodeGraph, ScoreGraph, StepGraph
+from export.listed_step import FlatListedStep, listed_tensors, widening_tensors
 from export.onnx_graph.exporter import Axes, Traceable
+from export.onnx_graph.shortlist import ShortlistPlan
 from export.paged_attention import example_pages, page_axes
 from export.signature import score_signature, traced_signature
 from export.torchscript import FlatStep, TraceWriter, at_half, described
@@ -29,13 +31,16 @@ def write_torchscript(
     graph: GraphFiles,
     folder: Path,
     document: DocumentModel | None = None,
+    shortlist: ShortlistPlan | None = None,
 ) -> None:
     """Write the files that `graph` names, whose argument and result are lists of tensors in the order of their
-    signatures. `document` is needed if `graph` has context. Traced at sizes larger than one, so that tracing makes no
-    axis a constant."""
+    signatures. `document` is needed if `graph` has context, `shortlist` if it has a step over one. Traced at sizes
+    larger than one, so that tracing makes no axis a constant."""
     traces = TraceWriter(folder)
     traces.write_module(graph.encode, encode_module(model, manifest), "encode")
     write_step(traces, graph.step, model, manifest, owner="step")
+    if graph.step_shortlist and shortlist is not None:
+        write_listed_step(traces, graph.step_shortlist, model, manifest, shortlist)
     if graph.score:
         write_step(traces, graph.score, model, manifest, scores=True)
     if graph.align:
@@ -79,6 +84,26 @@ def write_step(
         arguments += map(at_half, pages)
     graph = (ScoreGraph if scores else StepGraph)(model, context)
     traces.write(file, FlatStep(graph, signature), arguments, signature, owner)
+
+
+def write_listed_step(
+    traces: TraceWriter, file: str, model: TranslationModel, manifest: Manifest, plan: ShortlistPlan
+) -> None:
+    """A step over a shortlist, with its other methods."""
+    planned = traced_signature(manifest.signatures[manifest.graphs[0].step])
+    listed, slots, beam = listed_tensors(model, plan), 3, 2
+    wide = widening_tensors(model) if plan.widening is not None else ()
+    signature = Signature((*planned.inputs, *listed), (*planned.outputs, *wide))
+    module, (source, _) = FlatListedStep(model, plan, signature).eval(), example_source()
+    methods: dict[str, list[Tensor]] = {"lists": [source, torch.ones_like(source, dtype=torch.int32)]}
+    with torch.no_grad():
+        lists = module.lists([source[:1].repeat(slots, 1), methods["lists"][1][:1].repeat(slots, 1)])
+    arguments = step_arguments(manifest, planned)
+    if wide:
+        given = dict(zip(planned.input_names, arguments, strict=True))
+        state = torch.zeros(slots, beam, model.config.d_model).bfloat16()
+        methods["widen"] = [state, given["score"], given["is_row"]]
+    traces.write(file, module, [*arguments, *map(at_half, lists)], signature, methods=methods)
 
 
 def step_arguments(manifest: Manifest, signature: Signature) -> list[Tensor]:

@@ -39,7 +39,7 @@ def unpack(artifact: Path, out: Path) -> ModelConfig:
     trained on."""
     loaded = Artifact.load(artifact)
     manifest = loaded.manifest
-    config = _config(manifest)
+    config = model_config(manifest)
     if is_words_file(loaded.path(manifest.vocabulary_file)):
         raise ConfigError(
             f"artifact '{manifest.name}' has words of subword-nmt, for which nothing is trained here: make a student "
@@ -95,7 +95,8 @@ def _has(manifest: Manifest, precision: str) -> bool:
     return any((graph.format, graph.precision) == ("onnx", precision) for graph in manifest.graphs)
 
 
-def _config(manifest: Manifest) -> ModelConfig:
+def model_config(manifest: Manifest) -> ModelConfig:
+    """The configuration of an artifact's model. Raises ConfigError where the artifact has none."""
     recipe: dict[str, Any] = manifest.origin.get("recipe", {})
     described = manifest.origin.get("model", recipe.get("model"))
     if described is None:

@@ -9,6 +9,7 @@ from export.artifact_writer import write_graph
 from export.calibration import Ranges, recorded_ranges
 from export.manifest import context_kind, graph_files, make_manifest, with_context
 from export.onnx_graph.quantize import Traces
+from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import ContextExport
 from export.signature import with_signatures
 from model.document import DocumentModel
@@ -23,12 +24,14 @@ def write_graphs(
     ranges: Ranges | None = None,
     align: bool = False,
     score: bool = False,
+    plan: ShortlistPlan | None = None,
 ) -> Artifact:
     """The graphs of these formats and precisions, those that align with `align` only, those of TorchScript that score
-    (a trace takes time) with `score` only; at int8 with the `ranges`, by default those of random words."""
+    (a trace takes time) with `score` only; at int8 with the `ranges`, by default those of random words; with the
+    shortlist of a `plan`."""
     document = model if isinstance(model, DocumentModel) else None
     base = model.base if isinstance(model, DocumentModel) else model
-    graphs = tuple(graph_files(*kind) for kind in kinds)
+    graphs = tuple(graph_files(*kind, plan is not None) for kind in kinds)
     if not align:
         graphs = tuple(dataclasses.replace(graph, align="") for graph in graphs)
     if not score:
@@ -43,7 +46,7 @@ def write_graphs(
     in_context = None if document is None else ContextExport(document, ranges)
     traces = Traces(keep=len(graphs) > 1)
     for graph in graphs:
-        write_graph(base, manifest, graph, ranges, folder, in_context=in_context, traces=traces)
+        write_graph(base, manifest, graph, ranges, folder, plan, in_context, traces)
     return Artifact(folder, with_signatures(manifest, folder))
 
 

@@ -17,9 +17,7 @@ from export.onnx_graph.linear import Array, Projection
 from export.onnx_graph.word_lists import WordLists
 from model.data.lexicon import Ids, Lexicon, smallest
 from model.masks import HIDDEN
-
-CONFIDENCE = "shortlist.confidence"
-"""What `least_confidence` gives."""
+from server.artifact.signature import CONFIDENCE, LISTED_WORDS
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def add_shortlist(
         graph.constant(plan.frequent[None]),
         graph.op("Concat", batch, graph.constant(np.array([len(plan.frequent)])), axis=0),
     )
-    graph.output(graph.op("Concat", frequent, extra, axis=1), "shortlist.word", "int64", ["batch", plan.size])
+    graph.output(graph.op("Concat", frequent, extra, axis=1), LISTED_WORDS, "int64", ["batch", plan.size])
     projection.give_columns(graph, extra, weight, plan.num_extra)
     if bias.any():
         of_extra = graph.unsqueeze(graph.op("Gather", graph.constant(bias), extra), 1)
@@ -183,7 +181,7 @@ def project_shortlist(
 ) -> tuple[str, str]:
     """hidden [slot, beam, d], weight [vocabulary, d], bias [vocabulary] -> logits [slot, beam, size] of the listed
     words, and the input that names them."""
-    words = graph.input("shortlist.word", "int64", ["slot", plan.size])
+    words = graph.input(LISTED_WORDS, "int64", ["slot", plan.size])
     frequent = projection.apply(graph, hidden, weight[plan.frequent], bias[plan.frequent])
     extra = projection.project_columns(graph, hidden, plan.num_extra, weight.shape[1])
     if bias.any():

@@ -18,13 +18,14 @@ from export.onnx_graph.exporter import Axes, export_module
 from export.onnx_graph.linear import Projection
 from export.onnx_graph.quantize import edited
 from export.onnx_graph.shortlist import ShortlistPlan, project_shortlist
-from export.onnx_graph.widening import STATE, unsure_slots, widened
+from export.onnx_graph.widening import unsure_slots, widened
 from export.onnx_graph.words import Words
 from export.paged_attention import example_pages, page_axes
 from export.signature import role_of
 from model.context import ContextLayer
 from model.translation_model import TranslationModel
 from server.artifact.manifest import Manifest
+from server.artifact.signature import STATE
 
 STEP_AXES: Axes = {
     "token": ("slot", "beam"),

@@ -11,12 +11,9 @@ import numpy as np
 from export.onnx_graph.builder import GraphBuilder
 from export.onnx_graph.candidates import choose
 from export.onnx_graph.linear import Projection
-from export.onnx_graph.shortlist import CONFIDENCE
 from export.onnx_graph.words import Words
+from server.artifact.signature import CONFIDENCE, STATE
 from server.backends.state import DEAD_SCORE
-
-STATE = "state"
-"""The states that are projected, [slot, beam, d]."""
 
 
 def unsure_slots(graph: GraphBuilder, log_probability: str, score: str) -> str:

@@ -17,17 +17,19 @@ from export.onnx_writer import write_sharing
 from export.parity import GraphPair
 from export.shortlists.check import check_listed
 from export.shortlists.graphs import listed_graphs
-from export.signature import check, read_signature
+from export.shortlists.traced import add_listed_step, can_be_listed
+from export.signature import check, read_any
 from server.artifact.artifact import Artifact, file_hash
-from server.artifact.manifest import MANIFEST, ArtifactError, GraphFiles, Manifest
+from server.artifact.manifest import EXPORT_AGAIN, MANIFEST, ArtifactError, GraphFiles, Manifest
 from server.backends.load import load_backend
 from server.engine.self_test import GOLDEN
 
 
 def add_shortlist(artifact: Artifact, plan: ShortlistPlan, out: Path) -> dict[str, float]:
-    """Write `artifact` with the shortlist to the folder `out`, which may be its own. Returns, by precision, the largest
-    difference to the graphs without a shortlist among the same words. Raises ParityError, NoProjection, and
-    ArtifactError for an artifact without ONNX graphs; `out` is then as it was."""
+    """Write `artifact` with the shortlist to the folder `out`, which may be its own. Returns, by format and precision
+    ("onnx int8"), the largest difference to the graphs without a shortlist among the same words; TorchScript graphs of
+    older exports that are not among them stay without one. Raises ParityError, NoProjection, and ArtifactError where
+    all do; `out` is then as it was."""
     with replaced(out) as folder:
         return _write(artifact, plan, folder)
 
@@ -36,18 +38,18 @@ def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, f
     old = artifact.manifest
     for name in old.files:
         shutil.copyfile(artifact.path(name), folder / name)
-    graphs, changed = list(old.graphs), []
-    for index, graph in enumerate(graphs):
-        if graph.format == "onnx":
-            files = graph_files(graph.format, graph.precision, True)
-            graphs[index] = dataclasses.replace(graph, step_shortlist=files.step_shortlist)
-            models = {file: onnx.load(artifact.path(file)) for file in files_of(graph)}
-            models = listed_graphs(models, graphs[index], old, plan)
-            write_sharing(models, folder, f"weights.{graph.precision}.bin")
-            changed.append(graphs[index])
+    changed = [graph for graph in old.graphs if graph.format == "onnx" or can_be_listed(old, graph)]
     if not changed:
-        raise ArtifactError(f"artifact '{old.name}' has no ONNX graphs, which alone use shortlists")
-    manifest = dataclasses.replace(old, graphs=tuple(graphs), shortlist=described_shortlist(plan))
+        raise ArtifactError(f"artifact '{old.name}' has graphs of an older export only: {EXPORT_AGAIN}")
+    graphs = tuple(with_list(graph) if graph in changed else graph for graph in old.graphs)
+    changed = [graph for graph in graphs if graph.step_shortlist]
+    for graph in changed:
+        if graph.format == "onnx":
+            models = {file: onnx.load(artifact.path(file)) for file in files_of(graph)}
+            write_sharing(listed_graphs(models, graph, old, plan), folder, f"weights.{graph.precision}.bin")
+        else:
+            add_listed_step(artifact, graph, plan, folder)
+    manifest = dataclasses.replace(old, graphs=graphs, shortlist=described_shortlist(plan))
     manifest = with_listed_signatures(manifest, folder, changed)
     new = Artifact(folder, manifest)
     goldens, differences = read_rows(artifact), dict[str, float]()
@@ -57,7 +59,7 @@ def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, f
         listing = load_backend(new, graph.format, graph.precision, "on")
         plain = load_backend(new, graph.format, graph.precision, "off")
         sources = [ids[manifest.start_length :] for ids in dict.fromkeys(examples)]
-        differences[graph.precision] = check_listed(listing, plain, sources)
+        differences[f"{graph.format} {graph.precision}"] = check_listed(listing, plain, sources)
         goldens = [row for row in goldens if row not in rows or not row.get("shortlist")]
         goldens += goldens_of(GraphPair(graph, listing), [*dict.fromkeys(examples)])
     (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
@@ -66,6 +68,12 @@ def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, f
     (folder / MANIFEST).write_text(whole, encoding="utf-8")
     Artifact.load(folder)
     return differences
+
+
+def with_list(graph: GraphFiles) -> GraphFiles:
+    """The entry with a step over a shortlist."""
+    files = graph_files(graph.format, graph.precision, True)
+    return dataclasses.replace(graph, step_shortlist=files.step_shortlist)
 
 
 def files_of(graph: GraphFiles) -> Sequence[str]:
@@ -78,8 +86,9 @@ def with_listed_signatures(manifest: Manifest, folder: Path, changed: Sequence[G
     """The manifest with the signatures of the graphs that have changed. Raises SignatureError."""
     signatures, width = dict(manifest.signatures), manifest.num_heads * manifest.head_dim
     for graph in changed:
-        for file, planned in ((graph.encode, graph.encode), (graph.step_shortlist, graph.step)):
-            found = read_signature(folder / file, manifest.signatures[planned], width)
+        encode = [(graph.encode, graph.encode)] if graph.format == "onnx" else []
+        for file, planned in (*encode, (graph.step_shortlist, graph.step)):
+            found = read_any(folder / file, manifest.signatures[planned], graph.format, width)
             lists = {entry.name for entry in (*found.inputs, *found.outputs) if entry.name.startswith("shortlist.")}
             unlisted = manifest.signatures[planned]
             kept = tuple(entry for entry in unlisted.outputs if not entry.name.startswith("shortlist."))

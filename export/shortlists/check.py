@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from export.onnx_graph.shortlist import CONFIDENCE
-from export.parity import WORDS, ParityError, padded
+from export.parity import ParityError, listed_words, padded
+from server.artifact.signature import CONFIDENCE
 from server.backends.base import Backend
 from server.backends.state import DEAD_SCORE, DecoderState, Encoded, Floats, Ints
 
@@ -19,7 +19,7 @@ def check_listed(listing: Backend, plain: Backend, sources: Sequence[tuple[int, 
     `plain`, over some steps of `sources` (ids as the encoder reads them). Raises ParityError."""
     manifest, (ids, keep) = listing.manifest, padded(sources)
     plain.prepare_scores()
-    states, listed, least = [], np.zeros(0, np.int64), np.zeros(0, np.float32)
+    states, words, least = list[DecoderState](), None, np.zeros(0, np.float32)
     for backend in (listing, plain):
         sentences = backend.encode(ids, keep)
         state = backend.new_state(len(sources), BEAM, ids.shape[1], scores=backend is plain)
@@ -27,13 +27,13 @@ def check_listed(listing: Backend, plain: Backend, sources: Sequence[tuple[int, 
             state.admit(slot, sentence, manifest.special_ids.bos, BEAM)
         states.append(state)
         if backend is listing:
-            listed = np.stack([sentence.tensors[WORDS] for sentence in sentences])
-            least = thresholds(sentences)
+            words, least = listed_words(sentences), thresholds(sentences)
     ours, theirs = states
+    assert words is not None
     step, score, worst = listing.bind(ours), plain.bind_scores(theirs), 0.0
     for _ in range(min(STEPS, manifest.max_target_length - 1)):
         step()
-        expected = listed_scores(score(), theirs, listed, least)
+        expected = listed_scores(score(), theirs, words, least)
         worst = max(worst, largest_difference(ours, expected))
         for name in ("token", "parent", "score"):
             getattr(theirs.following, name)[:] = getattr(ours.following, name)
@@ -50,7 +50,8 @@ def check_listed(listing: Backend, plain: Backend, sources: Sequence[tuple[int, 
 def thresholds(sentences: Sequence[Encoded]) -> Floats:
     """What `least_confidence` gives for each sentence; minus infinity where steps are never widened."""
     never = np.full(1, -np.inf, np.float32)
-    return np.concatenate([sentence.tensors.get(CONFIDENCE, never) for sentence in sentences])
+    found = (sentence.on_host(CONFIDENCE) for sentence in sentences)
+    return np.concatenate([never if each is None else each for each in found])
 
 
 def listed_scores(log_probability: Floats, state: DecoderState, listed: Ints, least: Floats) -> Floats:

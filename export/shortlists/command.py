@@ -10,7 +10,7 @@ from export.commands import lines, shortlist_sizes
 from export.shortlists.artifact import add_shortlist
 from export.shortlists.learn import MIN_CONFIDENCE, MIN_CONFIDENCE_RARE, learn, pairs_of, plan_of
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import ArtifactError
+from server.artifact.manifest import EXPORT_AGAIN, Manifest
 from server.backends.load import load_backend
 
 MAX_TARGETS = 8
@@ -26,7 +26,7 @@ class ShortlistCommand:
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("artifact", type=Path, help="artifact folder with ONNX graphs, imported or exported")
+        parser.add_argument("artifact", type=Path, help="artifact folder, imported or exported")
         parser.add_argument(
             "--text",
             type=Path,
@@ -63,21 +63,27 @@ class ShortlistCommand:
         text = lines(args.text)
         if not text:
             raise ValueError(f"{args.text} has no sentences")
-        precisions = [graph.precision for graph in manifest.graphs if graph.format == "onnx"]
-        if not precisions:
-            raise ArtifactError(f"artifact '{manifest.name}' has no ONNX graphs, which alone use shortlists")
-        backend = load_backend(artifact, "onnx", "int8" if "int8" in precisions else precisions[0], "off")
+        backend = load_backend(artifact, *fastest(manifest), "off")
         with tqdm(total=pairs * len(text), unit=" sentences", disable=None) as progress:
             counts = learn(artifact, backend, text, args.source, least[1] < 1, progress.update)
         plan = plan_of(artifact, counts, sizes, least)
         out = args.out or args.artifact
-        for precision, difference in add_shortlist(artifact, plan, out).items():
-            print(f"onnx {precision:8} largest difference among the same words: {difference:.2g} nats")
+        for kind, difference in add_shortlist(artifact, plan, out).items():
+            print(f"{kind:16} largest difference among the same words: {difference:.2g} nats")
+        for graph in Artifact.load(out).manifest.graphs:
+            if not graph.step_shortlist:
+                print(f"{graph.format} {graph.precision} has no shortlist: {EXPORT_AGAIN}")
         print(
             f"{out}: a shortlist of {len(plan.frequent):,} frequent and {plan.num_extra:,} extra words, learnt from "
             f"{len(text):,} sentences"
         )
         return 0
+
+
+def fastest(manifest: Manifest) -> tuple[str, str]:
+    """The format and precision of the graphs that translate most text in a time on a CPU."""
+    kinds = [(graph.format, graph.precision) for graph in manifest.graphs]
+    return min(kinds, key=lambda kind: (kind[0] != "onnx", kind[1] != "int8"))
 
 
 def confidences(text: str) -> tuple[float, float]:

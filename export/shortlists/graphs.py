@@ -16,11 +16,7 @@ from export.onnx_graph.step import choose_words
 from export.onnx_graph.words import Words
 from model.config import SpecialIds
 from server.artifact.manifest import GraphFiles, Manifest
-
-CHOICE = (
-    "candidate_score", "candidate_token", "candidate_parent", "next_score", "next_token", "next_parent",
-)  # fmt: skip
-"""The outputs of a step that the choice of words makes."""
+from server.artifact.signature import CHOSEN
 
 
 class NoProjection(ValueError):
@@ -76,7 +72,7 @@ def listed_graphs(
     have is replaced. Raises NoProjection."""
     step = GraphBuilder.resumed(models[graph.step], "listed")
     output = OutputMap.of(step, manifest)
-    for name in CHOICE:
+    for name in CHOSEN:
         step.drop_output(name)
     words, encode = output.words, without_lists(models[graph.encode])
     add_shortlist(encode, output.projection, "source_ids", "source_keep", plan, words.weight, words.bias)

@@ -3,8 +3,9 @@
 For every graph the manifest lists every tensor with its name, dtype, axes and role (`server.artifact.signature`):
 
 encode  source_ids, source_keep (1 for a piece, 0 for padding) -> the source's tensors, with a shortlist its words and
-        columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, if the model has one shortlist.bias), and
-        for models with context on the encoder's side `memory`, the encoder's output
+        columns (shortlist.word, shortlist.weight, at int8 shortlist.scale, if the model has one shortlist.bias; where
+        steps may score all words shortlist.confidence), and for models with context on the encoder's side `memory`, the
+        encoder's output
 
 step    token, parent       last token of every row, and the beam that the row continues within its slot
         score               cumulative log-probability
@@ -35,7 +36,12 @@ a ring only after it has written the entries of this step. A recurrent tensor an
 which change places after every step; what they hold at position 0 is not read.
 
 TorchScript graphs take and return lists of tensors in this order. A step of theirs computes kept_key, first_row,
-num_rows and num_candidates itself.
+num_rows and num_candidates itself. Their encode graph gives no shortlist: the step over one has more methods,
+
+lists   source_ids, source_keep -> shortlist...., in the order in which the step reads them
+widen   state, score, is_row of some slots -> the outputs that the choice among all words makes (CHOSEN). Only where a
+        step may score all words: its outputs are then also state [slot, beam, d], from which words are scored, and
+        unsure [slot], the slots whose best listed word is too improbable
 
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
 capacity. The ring is never reordered: a beam that continues another one inherits its parent's row of `ancestry`.
@@ -77,6 +83,13 @@ Axis = str | int
 """A fixed size, or the name of a free axis."""
 LOG_PROBABILITY = "log_probability"
 """The output of a score graph: the log-probability of every word, [slot, beam, word]."""
+CHOSEN = ("candidate_score", "candidate_token", "candidate_parent", "next_token", "next_parent", "next_score")
+"""The outputs of a step that the choice among words makes."""
+LISTED_WORDS, CONFIDENCE = "shortlist.word", "shortlist.confidence"
+"""The words of a shortlist; the log-probability of the best of them below which a step scores all words."""
+STATE, UNSURE = "state", "unsure"
+"""What a TorchScript step over a shortlist that may score all words gives to its method `widen`, and for which
+slots."""
 ALIGNMENT = "alignment"
 """The output of an align graph: the weight of every source piece for every piece of a translation, [batch, piece,
 source]."""

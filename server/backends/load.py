@@ -57,7 +57,7 @@ def load_backend(
         return OnnxBackend(artifact, precision, use_shortlist, "cuda" if device == "cuda" else "cpu")
     from server.backends.torchscript.backend import TorchScriptBackend
 
-    return TorchScriptBackend(artifact, precision, device)
+    return TorchScriptBackend(artifact, precision, device, use_shortlist=use_shortlist)
 
 
 def graph_precision(backend: str, precision: str) -> str:

@@ -36,6 +36,10 @@ class Encoded:
         """Bytes of the source's tensors."""
         return sum(tensor.nbytes for tensor in self.tensors.values())
 
+    def on_host(self, name: str) -> Array | None:
+        """One of the tensors as an array, real numbers at fp32; None where there is none of this name."""
+        return self.tensors.get(name)
+
 
 def document_layout(sentences: Iterable[Encoded]) -> dict[str, Layout]:
     """The layout that fits all documents of these sentences. Numbers of sentences are rounded up to powers of two, so

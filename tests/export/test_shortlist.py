@@ -1,5 +1,6 @@
 """Shortlists: which words are listed, and searches that are the same as plain ones among the listed words."""
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from model.reference_search import reference_search
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
+from server.artifact.signature import LISTED_WORDS
 from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
@@ -57,8 +59,9 @@ def artifact(tiny_artifact: Path) -> Artifact:
 
 @pytest.fixture(scope="module")
 def listing(artifact: Artifact) -> dict[str, Backend]:
-    """Precision -> the backend with the shortlist."""
-    return {precision: load_backend(artifact, "onnx", precision, "on") for precision in ("fp32", "int8")}
+    """Format and precision -> the backend with the shortlist."""
+    kinds = (("onnx", "fp32"), ("onnx", "int8"), ("torchscript", "fp32"))
+    return {f"{format} {precision}": load_backend(artifact, format, precision, "on") for format, precision in kinds}
 
 
 @settings(deadline=None, max_examples=30)
@@ -67,17 +70,19 @@ def test_lists_are_those_of_the_slow_twin_in_any_batch(listing: dict[str, Backen
     lexicon = random_lexicon(320)
     for backend in listing.values():
         for source, encoded in zip(sources, backend.encode(*padded(sources)), strict=True):
-            assert encoded.tensors["shortlist.word"].tolist() == listed_words(lexicon, source, 64, 64)
+            words = encoded.on_host(LISTED_WORDS)
+            assert words is not None
+            assert words.tolist() == listed_words(lexicon, source, 64, 64)
 
 
 @settings(deadline=None, max_examples=10)
-@given(sources=SOURCES, beam=st.integers(1, 5))
+@given(sources=SOURCES, beam=st.integers(1, 5), kind=st.sampled_from(["onnx fp32", "torchscript fp32"]))
 def test_search_is_the_reference_search_among_the_listed_words(
-    listing: dict[str, Backend], tiny_model: TranslationModel, sources: list[Source], beam: int
+    listing: dict[str, Backend], tiny_model: TranslationModel, sources: list[Source], beam: int, kind: str
 ) -> None:
     options = SearchOptions(beam_size=beam, num_hypotheses=beam, max_length=16)
     lexicon = random_lexicon(320)
-    for source, result in zip(sources, translate(listing["fp32"], [tuple(s) for s in sources], options), strict=True):
+    for source, result in zip(sources, translate(listing[kind], [tuple(s) for s in sources], options), strict=True):
         words = listed_words(lexicon, source, 64, 64)
         expected = reference_search(tiny_model, source, beam, beam, max_length=16, words=words)
         assert [h.ids for h in result.hypotheses] == [h.ids for h in expected]
@@ -167,9 +172,13 @@ def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int], message: str)
 def test_auto_takes_the_list_and_off_does_without(artifact: Artifact) -> None:
     assert load_backend(artifact, "onnx", "int8", "auto").shortlist
     assert not load_backend(artifact, "onnx", "int8", "off").shortlist
-    assert not load_backend(artifact, "torchscript", "fp32", "auto").shortlist
+    assert load_backend(artifact, "torchscript", "fp32", "auto").shortlist
+    assert not load_backend(artifact, "torchscript", "fp32", "off").shortlist
+    graphs = tuple(dataclasses.replace(graph, step_shortlist="") for graph in artifact.manifest.graphs)
+    older = Artifact(artifact.folder, dataclasses.replace(artifact.manifest, graphs=graphs))
+    assert not load_backend(older, "torchscript", "fp32", "auto").shortlist
     with pytest.raises(ArtifactError, match="no shortlist for torchscript fp32: use shortlist auto or off"):
-        load_backend(artifact, "torchscript", "fp32", "on")
+        load_backend(older, "torchscript", "fp32", "on")
 
 
 def test_small_vocabularies_and_checkpoints_without_lexicon_have_no_list(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from server.backends.load import load_backend
 from server.backends.state import Floats, Ints
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU
+from server.backends.torchscript.graph import NamedGraph
 from server.backends.torchscript.place import Place
 from server.engine.request import SearchOptions
 from server.engine.synchronous import Source, translate_now
@@ -38,13 +39,12 @@ class EagerBackend(TorchScriptBackend):
     """The graph modules without tracing."""
 
     def __init__(self, model: TranslationModel, manifest: Manifest) -> None:
-        signature = traced_signature(step_signature(model))
+        signature, place = traced_signature(step_signature(model)), Place(torch.device("cpu"), torch.float32)
         self._set(
             manifest,
             ON_CPU,
-            Place(torch.device("cpu"), torch.float32),
-            (FlatArguments(EncodeGraph(model), (None, None)), encode_signature(model)),
-            (FlatStep(StepGraph(model), signature), signature),
+            NamedGraph(FlatArguments(EncodeGraph(model), (None, None)), encode_signature(model), place),
+            NamedGraph(FlatStep(StepGraph(model), signature), signature, place),
         )
 
 

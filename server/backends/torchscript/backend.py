@@ -1,15 +1,16 @@
 """The backend of PyTorch."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import EXPORT_AGAIN, Manifest
-from server.artifact.signature import LOG_PROBABILITY, Signature
+from server.artifact.signature import LOG_PROBABILITY
 from server.backends.alignment import Aligner
-from server.backends.arrays import Flags, Floats, Ints
+from server.backends.arrays import Array, Flags, Floats, Ints
 from server.backends.base import NO_DOCUMENT, CannotScore, ScoreStep, Step, batch_sizes
 from server.backends.context import ContextBackend
 from server.backends.device import Device
@@ -20,10 +21,12 @@ from server.backends.torchscript.capture import Recorder, repeated
 from server.backends.torchscript.context import TorchContext
 from server.backends.torchscript.decoder_context import TorchDecoderContext
 from server.backends.torchscript.device import check_precision, find_device
-from server.backends.torchscript.graph import Graph, Loader, NamedGraph
-from server.backends.torchscript.memory import Axes, EncodedOnDevice, TorchMemory, stacked, tensors_by_axes
+from server.backends.torchscript.graph import Loader, NamedGraph
+from server.backends.torchscript.memory import EncodedOnDevice, Kind, TorchMemory, stacked, tensors_by_kind
 from server.backends.torchscript.place import Place
+from server.backends.torchscript.shortlist import ListedStep
 from server.backends.torchscript.step import DeviceStep, bound_step
+from server.backends.torchscript.widening import Widening
 
 FORMAT = "torchscript"
 
@@ -37,53 +40,65 @@ class TorchScriptBackend:
     aligner: Aligner | None
     _context_step: NamedGraph | None
     """The step graph with attention to documents, where context is on the decoder's side."""
-    _sources: Mapping[Axes, Sequence[str]]
+    _sources: Mapping[Kind, Sequence[str]]
 
-    def __init__(self, artifact: Artifact, precision: str, device: str = "cpu", records: bool = True) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        precision: str,
+        device: str = "cpu",
+        records: bool = True,
+        use_shortlist: bool = False,
+    ) -> None:
         """Raises ArtifactError for graphs that cannot be loaded, and for a device or precision that is not there."""
         found = find_device(device)
         place = Place(torch.device(found.name), check_precision(found, precision))
         self._files = files = artifact.manifest.graph(FORMAT, "fp32")
         loader = Loader(artifact, place, files.encode, files.step)
-        encode, step = ((each.graph, each.signature) for each in (loader.encode, loader.step))
-        self._set(artifact.manifest, found, place, encode, step, records)
+        listed = ListedStep.of(loader.load(files.step_shortlist), files.step_shortlist) if use_shortlist else None
+        self._set(artifact.manifest, found, loader.encode, loader.step if listed is None else listed, records)
         self._loader = loader
         if files.align:
             self.aligner = TorchAligner(loader.encode, lambda: loader.load(files.align))
         context = files.context
         if context is not None and context.step:
             self._context_step = loader.load(context.step)
-            self.context = TorchDecoderContext(artifact, context, loader, self._sources, self.encode)
+            self.context = TorchDecoderContext(artifact, context, loader, self.encode)
         elif context is not None:
-            self.context = TorchContext(artifact, context, loader, self._sources)
+            self.context = TorchContext(artifact, context, loader, self._sources, self._encode_batch)
 
     def _set(
         self,
         manifest: Manifest,
         device: Device,
-        place: Place,
-        encode: tuple[Graph, Signature],
-        step: tuple[Graph, Signature],
+        encode: NamedGraph,
+        step: NamedGraph | ListedStep,
         records: bool = False,
     ) -> None:
-        self.manifest, self.device, self._place = manifest, device, place
-        self.shortlist = False
+        self.manifest, self.device, self._place = manifest, device, encode.place
+        self._listed = step if isinstance(step, ListedStep) else None
+        self.shortlist = self._listed is not None
         self.context = self.aligner = self._context_step = None
-        self._encode, self._step = NamedGraph(*encode, place), NamedGraph(*step, place)
+        self._encode, self._step = encode, step.step if isinstance(step, ListedStep) else step
         self._scoring_steps = list[NamedGraph]()
         """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
         self._loading = threading.Lock()
-        self._sources = tensors_by_axes(self._step.signature.inputs, "source")
-        self._recorder = Recorder(place.device) if records and device.kind == "cuda" else None
+        self._sources = tensors_by_kind(self._step.signature.inputs, "source")
+        self._recorder = Recorder(self._place.device) if records and device.kind == "cuda" else None
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
-        outputs = self._encode({"source_ids": source_ids, "source_keep": source_keep})
+        outputs = self._encode_batch({"source_ids": source_ids, "source_keep": source_keep})
         with torch.inference_mode():
             stacks = stacked(outputs, self._sources)
         return [
-            EncodedOnDevice(length, {}, stacks=stacks, row=row)
+            EncodedOnDevice(length, {}, {}, stacks, self._sources, row)
             for row, length in enumerate(source_keep.sum(axis=1).tolist())
         ]
+
+    def _encode_batch(self, feeds: Mapping[str, Array]) -> dict[str, Tensor]:
+        """The outputs of the encode graph by name, and the sentences' shortlists where steps read them."""
+        outputs = self._encode(feeds)
+        return outputs if self._listed is None else {**outputs, **self._listed.lists_of(feeds)}
 
     def new_state(
         self,
@@ -115,8 +130,13 @@ class TorchScriptBackend:
         assert isinstance(memory, TorchMemory)
         graph = self._graph(bool(memory.document), scores)
         step = DeviceStep(graph.graph, graph.signature, state, memory)
-        run = torch.inference_mode()(step.run)
-        return step, bound_step(step, state, memory, repeated(run, self._place.device, self._recorder))
+        run, widen = self._repeated(torch.inference_mode()(step.run)), None
+        if graph is self._step and self._listed is not None and self._listed.widen is not None:
+            widen = Widening(self._listed.widen, step, state.outputs(0), self._repeated).run
+        return step, bound_step(step, state, memory, run, widen)
+
+    def _repeated(self, function: Callable[[], None]) -> Callable[[], None]:
+        return repeated(function, self._place.device, self._recorder)
 
     def prepare_scores(self) -> None:
         if not self._files.score:

@@ -1,7 +1,7 @@
 """Context on the encoder's side on PyTorch. States of a document's sentences come from the host once for a sentence
 that attends to them; what it gets from them stays on the device."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,17 +10,22 @@ from torch import Tensor
 
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ContextGraphs
-from server.backends.arrays import Flags, Floats, Ints, pad_ids
+from server.artifact.signature import Axis
+from server.backends.arrays import Array, Flags, Floats, Ints, pad_ids
 from server.backends.attention import attention_of, reach_of
 from server.backends.context import Attended, ContextAttention, EncodedSource, SentenceContext, Side, States
+from server.backends.memory import Encoded
 from server.backends.torchscript.graph import Loader
-from server.backends.torchscript.memory import Axes, EncodedOnDevice, stacked
+from server.backends.torchscript.memory import EncodedOnDevice, Kind, stacked
 from server.backends.torchscript.place import to_host
 
 MAX_ENERGIES = {"cpu": 2**16}
 """Source pieces times words of the context, with padding, in one run of a graph (see the backend of ONNX Runtime)."""
 MAX_ENERGIES_ON_DEVICE = 2**20
 """The same on a GPU: at about 600 bytes each, 600 MiB of temporary memory at most."""
+
+
+EncodeBatch = Callable[[Mapping[str, Array]], dict[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -35,19 +40,25 @@ class SourceOnDevice(EncodedSource):
 
 
 class TorchContext:
-    """ContextBackend beside a TorchScriptBackend, whose encode graph it shares."""
+    """ContextBackend beside a TorchScriptBackend, whose `encode` it shares."""
 
     def __init__(
-        self, artifact: Artifact, files: ContextGraphs, loader: Loader, sources: Mapping[Axes, Sequence[str]]
+        self,
+        artifact: Artifact,
+        files: ContextGraphs,
+        loader: Loader,
+        sources: Mapping[Kind, Sequence[str]],
+        encode: EncodeBatch,
     ) -> None:
-        """`sources`: the names of source tensors (see `tensors_by_axes`)."""
-        self._encode, self._sources = loader.encode, sources
+        """`sources`: the names of source tensors (see `tensors_by_kind`). `encode`: source_ids and source_keep -> these
+        tensors, and memory."""
+        self._encode, self._sources, self._place = encode, sources, loader.encode.place
         self.side: Side = "encoder"
         self.reach = reach_of(artifact)
         self._store, self._attend_graph, self._project = (
             loader.load(name) for name in (files.store, files.attend, files.project)
         )
-        self.max_energies = MAX_ENERGIES.get(self._encode.place.device.type, MAX_ENERGIES_ON_DEVICE)
+        self.max_energies = MAX_ENERGIES.get(self._place.device.type, MAX_ENERGIES_ON_DEVICE)
         outputs = self._attend_graph.signature.output_names
         self._word_weights = [name for name in outputs if name.startswith("word_weights")]
 
@@ -90,14 +101,14 @@ class TorchContext:
         if context is None:
             return Attended(sentence.without_context, None)
         assert isinstance(sentence, SourceOnDevice)
-        return self._attend(sentence.without_context.length, sentence.encoder_output, context)
+        return self._attend(sentence.without_context, sentence.encoder_output, context)
 
     def encode_in_context(
         self, source_ids: Ints, source_keep: Flags, contexts: Sequence[SentenceContext]
     ) -> list[Attended]:
         sentences = self._run_encoder(source_ids, source_keep)
         return [
-            self._attend(encoded.length, memory, context)
+            self._attend(encoded, memory, context)
             for (encoded, memory), context in zip(sentences, contexts, strict=True)
         ]
 
@@ -106,16 +117,18 @@ class TorchContext:
         outputs = self._encode({"source_ids": source_ids, "source_keep": source_keep})
         stacks, memory = stacked(outputs, self._sources), outputs["memory"]
         return [
-            (EncodedOnDevice(length, {}, stacks=stacks, row=row), memory[row, :length])
+            (EncodedOnDevice(length, {}, {}, stacks, self._sources, row), memory[row, :length])
             for row, length in enumerate(source_keep.sum(axis=1).tolist())
         ]
 
     @torch.inference_mode()
-    def _attend(self, length: int, memory: Tensor, context: SentenceContext) -> Attended:
+    def _attend(self, sentence: Encoded, memory: Tensor, context: SentenceContext) -> Attended:
+        assert isinstance(sentence, EncodedOnDevice)
         context = context.trimmed()
         outputs = self._run_in_slices(["new_memory", "sentence_weights", "gate"], memory, context)
-        tensors = self._project({"memory": outputs["new_memory"]})
-        encoded = EncodedOnDevice(length, {}, stacks=stacked(tensors, self._sources))
+        # The sentence's shortlist stays.
+        tensors = {**sentence.named(), **self._project({"memory": outputs["new_memory"]})}
+        encoded = EncodedOnDevice(sentence.length, {}, {}, stacked(tensors, self._sources), self._sources)
         return Attended(encoded, self._attention(context, outputs))
 
     @torch.inference_mode()
@@ -142,7 +155,7 @@ class TorchContext:
         """Run the attend graph, in which every source piece attends for itself, over slices of `memory` [length, d], so
         that its temporary memory is bounded. Outputs with an axis `source` are joined; the others are means over
         pieces."""
-        place, graph = self._encode.place, self._attend_graph
+        place, graph = self._place, self._attend_graph
         document = {name: place.tensor(array) for name, array in context.stored.tensors(context.distance).items()}
         num_slices = min(len(memory), -(-len(memory) * context.stored.num_word_positions // self.max_energies))
         runs, lengths = [], []
@@ -156,7 +169,7 @@ class TorchContext:
         return {name: _joined([run[name] for run in runs], axes[name], lengths) for name in names}
 
 
-def _joined(parts: Sequence[Tensor], axes: Axes, lengths: Sequence[int]) -> Tensor:
+def _joined(parts: Sequence[Tensor], axes: Sequence[Axis], lengths: Sequence[int]) -> Tensor:
     if "source" in axes:
         return torch.cat(list(parts), axes.index("source"))
     total = sum(part.float() * length for part, length in zip(parts, lengths, strict=True))

@@ -1,7 +1,7 @@
 """Context on the decoder's side on PyTorch: every step attends to the slot's document, whose pages stay on the device
 while the sentence runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,24 +14,16 @@ from server.backends.attention import attention_of, reach_of
 from server.backends.context import ContextAttention, EncodedSource, SentenceContext, States
 from server.backends.decoder_context import DecoderContext, Encode
 from server.backends.torchscript.graph import Loader
-from server.backends.torchscript.memory import Axes, EncodedOnDevice
+from server.backends.torchscript.memory import EncodedOnDevice
 from server.backends.torchscript.place import to_host
 
 
 class TorchDecoderContext(DecoderContext):
     """ContextBackend beside a TorchScriptBackend, whose `encode` encodes the sources and whose steps attend."""
 
-    def __init__(
-        self,
-        artifact: Artifact,
-        files: ContextGraphs,
-        loader: Loader,
-        sources: Mapping[Axes, Sequence[str]],
-        encode: Encode,
-    ) -> None:
-        """`sources`: the names of source tensors (see `tensors_by_axes`)."""
+    def __init__(self, artifact: Artifact, files: ContextGraphs, loader: Loader, encode: Encode) -> None:
         super().__init__(encode)
-        self._sources, self._bos_id = sources, artifact.manifest.special_ids.bos
+        self._bos_id = artifact.manifest.special_ids.bos
         self.reach = reach_of(artifact)
         self._store, self._attend = (loader.load(name) for name in (files.store, files.attend))
         self._word_weights = [name for name in self._attend.signature.output_names if name.startswith("word_weights")]
@@ -71,5 +63,5 @@ class TorchDecoderContext(DecoderContext):
         return {
             "source_keep": np.ones((1, source.length), np.int32),
             "target_ids": np.array([[self._bos_id, *target_ids]], np.int64),
-            **source.named(self._sources),
+            **source.named(),
         }

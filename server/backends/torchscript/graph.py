@@ -33,13 +33,21 @@ class PlainGraph:
     """Runs a module without the optimizations of torch.jit. They compile kernels for the shapes that they have seen,
     while a step is bound to one shape and soon recorded as a whole."""
 
-    def __init__(self, module: Any) -> None:
-        self.module = module
+    def __init__(self, module: Any, name: str = "forward") -> None:
+        self.module, self._run = module, getattr(module, name)
 
     def __call__(self, tensors: list[Tensor]) -> Sequence[Tensor]:
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
-            result: Sequence[Tensor] = self.module(tensors)
+            result: Sequence[Tensor] = self._run(tensors)
             return result
+
+    def has(self, name: str) -> bool:
+        """Whether the module has another method of this name."""
+        return name in self.module._c._method_names()
+
+    def method(self, name: str) -> "PlainGraph":
+        """Another method of the module, with the same weights."""
+        return PlainGraph(self.module, name)
 
 
 NO_OWNERS: Mapping[str, PlainGraph] = {}

@@ -2,56 +2,70 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from server.artifact import signature
-from server.backends.arrays import Ints
+from server.backends.arrays import Array, Ints
 from server.backends.base import NO_DOCUMENT
 from server.backends.memory import Encoded, Layout, Memory, memory_inputs
 from server.backends.torchscript.place import Place
 
-Axes = tuple[signature.Axis, ...]
+
+class Kind(NamedTuple):
+    """The dtype of a tensor, and its axes behind the first."""
+
+    dtype: str
+    axes: tuple[signature.Axis, ...]
 
 
 @dataclass(frozen=True)
 class EncodedOnDevice(Encoded):
     """A sentence whose source tensors are on the device: row `row` of the tensors of its encoder batch, which are
-    `stacks`, by axes, [tensor, row, ...] with padding. `tensors` is empty."""
+    `stacks`, [tensor, row, ...] with padding; `names`: see `tensors_by_kind`. `tensors` is empty."""
 
-    stacks: Mapping[Axes, Tensor] = field(default_factory=dict)
+    stacks: Mapping[Kind, Tensor] = field(default_factory=dict)
+    names: Mapping[Kind, Sequence[str]] = field(default_factory=dict)
     row: int = 0
 
     @property
     def num_bytes(self) -> int:
         return sum(stack[:, self.row].nbytes for stack in self.stacks.values())
 
-    def named(self, names: Mapping[Axes, Sequence[str]]) -> dict[str, Tensor]:
-        """The tensors by name, [1, ...], without padding; `names`: see `tensors_by_axes`."""
+    def named(self) -> dict[str, Tensor]:
+        """The tensors by name, [1, ...], without padding."""
         tensors = dict[str, Tensor]()
-        for axes, stack in self.stacks.items():
+        for kind, stack in self.stacks.items():
             row = stack[:, self.row : self.row + 1]
-            for dimension, axis in enumerate(axes, 2):
+            for dimension, axis in enumerate(kind.axes, 2):
                 row = row.narrow(dimension, 0, self.length) if axis == "source" else row
-            tensors |= zip(names[axes], row, strict=True)
+            tensors |= zip(self.names[kind], row, strict=True)
         return tensors
 
+    def on_host(self, name: str) -> Array | None:
+        found = self.named().get(name)
+        if found is None:
+            return None
+        array: Array = (found.float() if found.is_floating_point() else found)[0].cpu().numpy()
+        return array
 
-def tensors_by_axes(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Axes, list[str]]:
-    """The names of tensors of some roles that have the same axes behind the first: they lie in one tensor, so that a
-    sentence is copied at once."""
-    groups: dict[Axes, list[str]] = {}
+
+def tensors_by_kind(tensors: Sequence[signature.Tensor], *roles: str) -> dict[Kind, list[str]]:
+    """The names of tensors of some roles that are of the same kind: they lie in one tensor, so that a sentence is
+    copied at once."""
+    groups: dict[Kind, list[str]] = {}
     for tensor in tensors:
         if tensor.role in roles and tensor.name != "source_keep":
-            groups.setdefault(tensor.axes[1:], []).append(tensor.name)
+            groups.setdefault(Kind(tensor.dtype, tensor.axes[1:]), []).append(tensor.name)
     return groups
 
 
-def stacked(tensors: Mapping[str, Tensor], names: Mapping[Axes, Sequence[str]]) -> dict[Axes, Tensor]:
-    """Outputs of a graph by name as the `stacks` of sentences; `names`: see `tensors_by_axes`."""
-    return {axes: torch.stack([tensors[name] for name in group]) for axes, group in names.items()}
+def stacked(tensors: Mapping[str, Tensor], names: Mapping[Kind, Sequence[str]]) -> dict[Kind, Tensor]:
+    """Outputs of a graph by name as the `stacks` of sentences; `names`: see `tensors_by_kind`."""
+    return {kind: torch.stack([tensors[name] for name in group]) for kind, group in names.items()}
 
 
 class TorchMemory:
@@ -73,7 +87,7 @@ class TorchMemory:
         self.place = place
         self.tensors: dict[str, Tensor] = {}
         self._past, self.sources = (
-            self._stacks(tensors_by_axes(inputs, *roles), sizes) for roles in (("ring", "recurrent"), ("source",))
+            self._stacks(tensors_by_kind(inputs, *roles), sizes) for roles in (("ring", "recurrent"), ("source",))
         )
         self._documents = {
             name: place.zeros((slots, *layout.shape), np.dtype(layout.dtype).name) for name, layout in document.items()
@@ -85,12 +99,12 @@ class TorchMemory:
         self.lengths: Ints = np.ones(slots, np.int64)
         """Source pieces of every slot, on the host; 1 for an idle slot."""
 
-    def _stacks(self, groups: Mapping[Axes, Sequence[str]], sizes: Mapping[str, int]) -> dict[Axes, Tensor]:
+    def _stacks(self, groups: Mapping[Kind, Sequence[str]], sizes: Mapping[str, int]) -> dict[Kind, Tensor]:
         stacks = {}
-        for axes, names in groups.items():
-            shape = (axis if isinstance(axis, int) else sizes[axis] for axis in axes)
-            stacks[axes] = self.place.zeros((len(names), sizes["slot"], *shape))
-            self.tensors |= zip(names, stacks[axes], strict=True)
+        for kind, names in groups.items():
+            shape = (axis if isinstance(axis, int) else sizes[axis] for axis in kind.axes)
+            stacks[kind] = self.place.zeros((len(names), sizes["slot"], *shape), kind.dtype)
+            self.tensors |= zip(names, stacks[kind], strict=True)
         return stacks
 
     @property
@@ -116,8 +130,8 @@ class TorchMemory:
         for batch in batches.values():
             slots, rows = torch.tensor([[slot, sentence.row] for slot, sentence in batch]).T
             slots = slots.to(self.place.device)
-            for axes, stack in batch[0][1].stacks.items():
-                target = self.sources[axes]
+            for kind, target in self.sources.items():  # of a step over all words without the sentence's shortlist
+                stack = batch[0][1].stacks[kind]
                 cut = tuple(slice(min(sizes)) for sizes in zip(target.shape[2:], stack.shape[2:], strict=True))
                 chosen = stack[(slice(None), slice(None), *cut)].index_select(1, rows.to(stack.device))
                 target[(slice(None), slots, *cut)] = chosen.to(target.device)  # another one may have encoded them
@@ -142,7 +156,7 @@ class TorchMemory:
         assert isinstance(other, TorchMemory)
         other.settle()
         chosen = torch.tensor(list(slots), dtype=torch.int64, device=self.place.device)
-        pairs = [(stack, theirs[axes]) for ours, theirs in self._pairs(other) for axes, stack in ours.items()]
+        pairs = [(stack, theirs[kind]) for ours, theirs in self._pairs(other) for kind, stack in ours.items()]
         pairs += [(buffer[None], other._documents[name][None]) for name, buffer in self._documents.items()]
         for stack, original in [*pairs, (self.ancestry[None], other.ancestry[None])]:
             common = [slice(min(sizes)) for sizes in zip(stack.shape[2:], original.shape[2:], strict=True)]
@@ -150,5 +164,5 @@ class TorchMemory:
             stack[:, : len(slots)][cut] = original[cut].index_select(1, chosen)
         self.lengths[: len(slots)] = other.lengths[list(slots)]
 
-    def _pairs(self, other: "TorchMemory") -> list[tuple[dict[Axes, Tensor], dict[Axes, Tensor]]]:
+    def _pairs(self, other: "TorchMemory") -> list[tuple[dict[Kind, Tensor], dict[Kind, Tensor]]]:
         return [(self._past, other._past), (self.sources, other.sources)]

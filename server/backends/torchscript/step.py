@@ -1,14 +1,14 @@
 """A step over memory on the device: one copy of the rows in, one of candidates and following rows out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from server.artifact.manifest import ArtifactError
-from server.artifact.signature import LOG_PROBABILITY, Signature
-from server.backends.arrays import Array
+from server.artifact.signature import LOG_PROBABILITY, STATE, UNSURE, Signature
+from server.backends.arrays import Array, Ints
 from server.backends.memory import Layout
 from server.backends.state import DecoderState, RingTables
 from server.backends.torchscript.graph import Graph
@@ -25,12 +25,15 @@ RECEIVED = (
     "next_parent",
     "next_score",
     LOG_PROBABILITY,
+    UNSURE,
 )
 
 DERIVED = ("ancestry", "own_key", "key_age", "write_index", "source_keep")
 """Inputs that the device computes from what is sent, or keeps."""
 Copy = tuple[Array, Array]
 """From, to."""
+Widen = Callable[[Ints, Mapping[str, Array]], None]
+"""Scores all words for some slots of the step that has just run: their numbers, and the arrays of its results."""
 
 
 class DeviceStep:
@@ -45,6 +48,7 @@ class DeviceStep:
         self.inbox = Transfer({**rows, "length": Layout((state.slots,), np.int64)}, device)
         results = {key: Layout(array.shape, array.dtype.type) for key, array in state.outputs(0).items()}
         results[LOG_PROBABILITY] = Layout((state.slots, state.beam, state.num_words), np.float32)
+        results[UNSURE] = Layout((state.slots,), np.bool_)
         received = {key: results[key] for key in RECEIVED if key in self._outputs}
         self.outbox = Transfer(received, device)
         tables = RingTables.of(state.capacity, state.beam)
@@ -55,6 +59,10 @@ class DeviceStep:
         self._write_index = torch.from_numpy(state.write_index).to(device, copy=True)
         self._pieces = torch.arange(state.source_length, device=device)
         self._inputs = signature.input_names
+        sizes = {"slot": state.slots, "beam": state.beam}
+        self._states = {  # kept for the second run of a step (see widening.py)
+            each.name: memory.place.zeros(each.shape(sizes)) for each in signature.outputs if each.name == STATE
+        }
         unknown = sorted({*self._inputs} - {*SENT, *memory.tensors, *DERIVED})
         if unknown:
             raise ArtifactError(f"a step graph reads {', '.join(unknown)}, which this server does not know")
@@ -86,23 +94,29 @@ class DeviceStep:
             if not name.startswith("next_ring."):  # written in place
                 self._target(name).copy_(tensor)
 
+    def rows(self, name: str) -> Tensor:
+        """What the step that has just run read or wrote for all slots: a sent row, or the state."""
+        return self._states[name] if name in self._states else self.inbox.values[name]
+
     def _target(self, name: str) -> Tensor:
         if name in self.outbox.values:
             return self.outbox.values[name]
+        if name in self._states:
+            return self._states[name]
         plain = name.removeprefix("next_")
         return self._memory.ancestry if plain == "ancestry" else self._memory.tensors[plain]
 
 
 def bound_step(
-    step: DeviceStep, state: DecoderState, memory: TorchMemory, run: Callable[[], None]
+    step: DeviceStep, state: DecoderState, memory: TorchMemory, run: Callable[[], None], widen: Widen | None = None
 ) -> Callable[[], None]:
     """One step of the engine: the rows to the device, `run`, its results into the state's arrays. `run` executes
-    `step.run` and waits for it."""
+    `step.run` and waits for it; then `widen` replaces the results of unsure slots."""
     sent, received = step.inbox.host, step.outbox.host
-    pairs, results = list[list[Copy]](), list[list[Copy]]()
+    pairs, results, outputs = list[list[Copy]](), list[list[Copy]](), [state.outputs(parity) for parity in (0, 1)]
     for parity in (0, 1):
         pairs.append([(array, sent[name]) for name, array in state.inputs(parity).items() if name in sent])
-        results.append([(received[name], array) for name, array in state.outputs(parity).items() if name in received])
+        results.append([(received[name], array) for name, array in outputs[parity].items() if name in received])
 
     def step_once() -> None:
         parity = state.clock % 2
@@ -113,5 +127,7 @@ def bound_step(
         run()
         for buffer, array in results[parity]:
             np.copyto(array, buffer)
+        if widen is not None and received[UNSURE].any():
+            widen(np.flatnonzero(received[UNSURE]), outputs[parity])
 
     return step_once

@@ -15,7 +15,7 @@ from server.artifact.manifest import ArtifactError
 from server.backends.load import load_backend
 from server.backends.torchscript.backend import TorchScriptBackend
 from server.backends.torchscript.device import ON_CPU, check_precision, find_device
-from server.backends.torchscript.graph import Loader, NamedGraph, load_graph, move_weights
+from server.backends.torchscript.graph import Loader, move_weights
 from server.backends.torchscript.memory import TorchMemory
 from server.backends.torchscript.place import Place
 from server.backends.torchscript.step import DeviceStep
@@ -54,25 +54,20 @@ def test_a_step_is_on_its_device_as_a_whole(name: str, artifact_of: ArtifactOf) 
     artifact = artifact_of(name)
     files = artifact.manifest.graph("torchscript", "fp32")
     backend = TorchScriptBackend.__new__(TorchScriptBackend)
-    encode, step = (
-        (load_graph(artifact.path(file), META, torch.float16), artifact.manifest.signature(file))
-        for file in (files.encode, files.step)
-    )
     place = Place(META, torch.float16)
-    backend._set(artifact.manifest, ON_CPU, place, encode, step)
-    owners = {"encode": encode[0], "step": step[0]}
-    loaded = load_graph(artifact.path(files.score), META, torch.float16, owners)
-    scoring = loaded, artifact.manifest.signature(files.score)
-    backend._scoring_steps.append(NamedGraph(*scoring, place))
-    for scores, (graph, signature) in ((False, step), (True, scoring)):
+    loader = Loader(artifact, place, files.encode, files.step)
+    backend._set(artifact.manifest, ON_CPU, loader.encode, loader.step)
+    scoring = loader.load(files.score)
+    backend._scoring_steps.append(scoring)
+    for scores, each in ((False, loader.step), (True, scoring)):
         state = backend.new_state(4, 2, 9, scores=scores)
         assert isinstance(state.memory, TorchMemory)
         for slot, sentence in enumerate(backend.encode(np.full((3, 7), 5), np.ones((3, 7), np.int32))):
             state.admit(slot, sentence, 2, 2)
         with torch.inference_mode():
             state.memory.settle()
-            DeviceStep(graph, signature, state, state.memory).compute()
-    align = Loader(artifact, place, files.encode, files.step).load(files.align)
+            DeviceStep(each.graph, each.signature, state, state.memory).compute()
+    align = loader.load(files.align)
     sizes = dict.fromkeys(("batch", "target", "source"), 3)
     align({each.name: place.zeros(each.shape(sizes), each.dtype) for each in align.signature.inputs})
 

@@ -27,6 +27,7 @@ WAYS: list[tuple[str, str, UseShortlist, int]] = [
     ("onnx", "fp32", "off", 4),
     ("onnx", "fp32", "on", 8),
     ("torchscript", "fp32", "off", 2),
+    ("torchscript", "fp32", "on", 3),
 ]
 """Runtime, precision, shortlist and beam size."""
 

@@ -27,6 +27,7 @@ WAYS: list[tuple[str, str, UseShortlist]] = [
     ("onnx", "int8", "off"),
     ("onnx", "int8", "on"),
     ("torchscript", "fp32", "off"),
+    ("torchscript", "fp32", "on"),
 ]
 
 
