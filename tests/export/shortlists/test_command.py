@@ -18,6 +18,7 @@ from export.shortlists.command import shortlist_command
 from loadtest.bench.shapes import random_lexicon
 from server.artifact.artifact import Artifact, file_hash
 from server.artifact.manifest import MANIFEST, ArtifactError, Shortlist, parse_manifest, read_manifest
+from server.artifact.signature import LISTED_WORDS
 from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.self_test import run_self_test
@@ -71,7 +72,9 @@ def test_words_of_the_text_are_listed(learnt: Path) -> None:
     greedy = translate(plain, sources, SearchOptions(1))
     for source, result in zip(sources, greedy, strict=True):
         (encoded,) = listing.encode(np.array([source]), np.ones((1, len(source)), np.int32))
-        missing = {*result.hypotheses[0].ids} - {*encoded.tensors["shortlist.word"].tolist()}
+        words = encoded.on_host(LISTED_WORDS)
+        assert words is not None
+        missing = {*result.hypotheses[0].ids} - {*words.tolist()}
         assert len(missing) <= len(set(result.hypotheses[0].ids)) / 3
 
 

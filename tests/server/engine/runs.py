@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
+from server.artifact.signature import LISTED_WORDS
 from server.backends.base import Backend
 from server.backends.context import SentenceContext
 from server.engine.constraint import Constraint
@@ -51,6 +53,15 @@ def translate(
     engine.queue.put(requests)
     run(engine)
     return [request.future.result(timeout=0) for request in requests]
+
+
+def listed_words(backend: Backend, source: tuple[int, ...]) -> list[int]:
+    """The shortlist of a sentence."""
+    [encoded] = backend.encode(np.array([source]), np.ones((1, len(source)), np.int32))
+    words = encoded.on_host(LISTED_WORDS)
+    assert words is not None
+    listed: list[int] = words.tolist()
+    return listed
 
 
 def random_source(generator: random.Random, longest: int = 20) -> tuple[int, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +16,7 @@ from server.engine.coalescing import CoalescedSearch, key_of
 from server.engine.constraint import State
 from server.engine.request import SearchOptions, SentenceRequest
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import Arrival, play, random_arrival, random_source
+from tests.server.engine.runs import Arrival, listed_words, play, random_arrival, random_source
 from tests.server.engine.test_prefix import check, random_prefix
 
 EOS: Final = 3
@@ -89,9 +88,7 @@ def test_equals_the_reference_search(
     for arrival, request in zip(arrivals, play(backend, arrivals, slots=4), strict=True):
         words = None
         if shortlist == "on":
-            ids = torch.tensor([arrival.source])
-            [encoded] = backend.encode(ids.numpy(), torch.ones_like(ids, dtype=torch.int32).numpy())
-            words = encoded.tensors["shortlist.word"].tolist()
+            words = listed_words(backend, arrival.source)
         assert isinstance(arrival.constraint, ForbiddenPairs)
         given = (list(arrival.source), beam, beam, options.length_penalty, 14, words, arrival.prefix)
         expected = reference_search(tiny_model, *given, arrival.constraint.permits)

@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +16,7 @@ from tests.graphs import ranges_of_random_words, write_graphs
 from tests.models import lively_model, tiny_config
 from tests.reference.int8 import at_int8
 from tests.server.engine.conftest import LoadBackend
-from tests.server.engine.runs import Arrival, new_engine, play, random_arrival, random_source, run
+from tests.server.engine.runs import Arrival, listed_words, new_engine, play, random_arrival, random_source, run
 
 Ids = tuple[int, ...]
 OPTIONS = [SearchOptions(beam, beam, 0.3 * beam, 24) for beam in range(1, 9)]
@@ -63,9 +62,7 @@ def test_equals_the_reference_search(
     for (source, prefix), request in zip(pairs, play(backend, arrivals, slots=4), strict=True):
         words = None
         if way[2] == "on":
-            ids = torch.tensor([source])
-            [encoded] = backend.encode(ids.numpy(), torch.ones_like(ids, dtype=torch.int32).numpy())
-            words = encoded.tensors["shortlist.word"].tolist()
+            words = listed_words(backend, source)
             outside += len(set(prefix) - set(words))
         expected = reference_search(
             tiny_model,

@@ -79,7 +79,10 @@ def test_a_score_that_is_no_number_is_an_error_and_fails_no_other_sentence(load:
     assert_same(sound.future.result(timeout=0), scored(backend, [score_request((5, 6, 3), [(5, 6, 3)])])[0])
 
 
-@pytest.mark.parametrize(("kind", "shortlist"), [("onnx", "off"), ("onnx", "on"), ("torchscript", "off"), ("torchscript", "on")])
+KINDS = [("onnx", "off"), ("onnx", "on"), ("torchscript", "off"), ("torchscript", "on")]
+
+
+@pytest.mark.parametrize(("kind", "shortlist"), KINDS)
 def test_scores_are_the_teacher_forced_ones(
     load: LoadBackend, tiny_model: TranslationModel, kind: str, shortlist: UseShortlist
 ) -> None:
