@@ -12,11 +12,11 @@ WAIT = ("aten._local_scalar_dense", "aten.nonzero", "aten.item", "aten.is_nonzer
 """Operations whose result the host needs to know what comes next: a recording of them is an error on a device."""
 
 
-class Recording(TorchDispatchMode):
+class Recording(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """The operations of a function, which runs as it is recorded. Raises RuntimeError for one that waits."""
 
     def __init__(self, function: Callable[[], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.calls = list[tuple[Any, Any, Any, Any]]()
         self._made = set[int]()
         self._on_host = dict[int, torch.Tensor]()

@@ -14,7 +14,7 @@ def test_a_server_translates_over_a_shortlist_as_with_onnx_runtime(tiny_artifact
     listing(tiny_artifact, tmp_path / "tiny", 0.2, 0.4)
     answers = []
     for backend in ("torchscript", "onnx"):
-        engine = EngineSettings(slots=4, num_workers=1, backend=backend, precision="fp32", max_beam_size=4)  # type: ignore[arg-type]
+        engine = EngineSettings(slots=4, num_workers=1, backend=backend, precision="fp32", max_beam_size=4)
         with ready(settings_for(tmp_path / "tiny", engine)) as server:
             [translator] = server.state.translators.values()
             assert translator.worker._engines[0].backend.shortlist
