@@ -21,7 +21,7 @@ from typing import Any
 
 import aiohttp
 
-from loadtest.bench.ctranslate2_peer import convert
+from loadtest.bench.ctranslate2_writer import convert
 from loadtest.bench.report import Row
 from model.data.vocabulary import Vocabulary
 from model.training.checkpoint import find_vocabulary, load_model

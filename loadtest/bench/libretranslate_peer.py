@@ -15,7 +15,7 @@ from pathlib import Path
 import sentencepiece
 
 from loadtest.bench import libretranslate_main
-from loadtest.bench.ctranslate2_peer import convert
+from loadtest.bench.ctranslate2_writer import convert
 from loadtest.bench.http_bench import running_server
 from model.training.checkpoint import find_vocabulary, load_model
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadtest.bench.ctranslate2_peer import convert
+from loadtest.bench.ctranslate2_writer import convert
 from loadtest.bench.http_bench import free_port, running_server
 from loadtest.bench.libretranslate_peer import libretranslate
 from loadtest.bench.report import Row

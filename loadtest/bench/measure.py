@@ -53,7 +53,7 @@ class CompetitorProcess:
     """A competitor in its own process, behind pipes."""
 
     def __init__(self, options: CompetitorOptions, folder: Path) -> None:
-        command = module_command("loadtest.bench.competitor", options, folder)
+        command = module_command("loadtest.bench.competitor", _described(options, folder))
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._read()
 
@@ -88,8 +88,12 @@ class CompetitorProcess:
         self._process.stdout.close()
 
 
-def module_command(module: str, options: CompetitorOptions, folder: Path) -> list[str]:
-    return [sys.executable, "-m", module, json.dumps(asdict(options) | {"folder": str(folder)})]
+def module_command(module: str, given: Any) -> list[str]:
+    return [sys.executable, "-m", module, json.dumps(given)]
+
+
+def _described(options: CompetitorOptions, folder: Path) -> dict[str, Any]:
+    return asdict(options) | {"folder": str(folder)}
 
 
 @contextlib.contextmanager
@@ -107,17 +111,18 @@ def competitors(options: Sequence[CompetitorOptions], models: Path | None = None
 
 
 def written_models(options: Sequence[CompetitorOptions], models: Path) -> dict[CompetitorOptions, Path]:
-    """The folder of each model; writes those that are missing, one after the other."""
+    """The folder of each model; one process writes those that are missing, one after the other."""
     listed = {option.model for option in options if option.shortlist}
-    folders = dict[CompetitorOptions, Path]()
+    folders, missing = dict[CompetitorOptions, Path](), list[dict[str, Any]]()
     for model in dict.fromkeys(option.model for option in options):
         written = replace(model, shortlist=model in listed)
         name = hashlib.sha256(json.dumps(asdict(written), sort_keys=True).encode()).hexdigest()[:12]
         folders[model] = folder = models / f"{model.engine}-{model.shape or 'model'}-{name}"
         if not (folder / COMPLETE).exists():
             folder.mkdir(parents=True)
-            subprocess.run(module_command("loadtest.bench.model_writer", written, folder), check=True)
-            (folder / COMPLETE).touch()
+            missing.append(_described(written, folder))
+    if missing:
+        subprocess.run(module_command("loadtest.bench.model_writer", missing), check=True)
     return folders
 
 

@@ -1,7 +1,7 @@
-"""Writes a random model for one competitor, in a process of its own: what writing needs does not count as the engine's
+"""Writes random models for competitors, in a process of its own: what writing needs does not count as the engine's
 memory.
 
-Started with a JSON object of competitor options and a folder on the command line.
+Started with a JSON array on the command line: for each model the options of a competitor, and a folder.
 """
 
 import json
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from export.manifest import manifest_text
-from loadtest.bench.ctranslate2_peer import convert, write_vocabulary_map
+from loadtest.bench.ctranslate2_writer import convert, write_vocabulary_map
 from loadtest.bench.firefox_files import LANGUAGES, first_made_up, import_firefox, write_firefox
+from loadtest.bench.measure import COMPLETE
 from loadtest.bench.ours import random_artifact
 from loadtest.bench.shapes import random_model, random_plan, shape
 from loadtest.bench.sources import Words
@@ -50,5 +51,6 @@ def write(options: dict[str, Any], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    write(given, Path(given["folder"]))
+    for given in json.loads(sys.argv[1]):
+        write(given, Path(given["folder"]))
+        (Path(given["folder"]) / COMPLETE).touch()

@@ -9,7 +9,8 @@ import pytest
 
 from export.commands import EXAMPLES, lines
 from loadtest.bench import measure, variants_bench
-from loadtest.bench.ctranslate2_peer import CTranslate2Engine, convert, token, write_vocabulary_map
+from loadtest.bench.ctranslate2_peer import CTranslate2Engine, token
+from loadtest.bench.ctranslate2_writer import convert, write_vocabulary_map
 from loadtest.bench.figure import LENGTHS, draw, read_rows, series
 from loadtest.bench.http_bench import Turn, client_rows, http_rows, sentences
 from loadtest.bench.lengths_bench import cache_bytes
