@@ -4,7 +4,6 @@ One sentence at a time; the whole prefix is computed again at every step, withou
 equally long, and so a batch without padding.
 """
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -140,8 +139,9 @@ def best_continuations(
     if words is not None and float(probability[0].max().exp()) < min_confidence:
         probability = log_probabilities(logits, None, ids)
     total = probability + before[:, None]
-    scored = [(score, beam, token) for beam, scores in enumerate(total.tolist()) for token, score in enumerate(scores)]
-    return heapq.nsmallest(count, scored, key=lambda candidate: (-candidate[0], candidate[1], candidate[2]))
+    flat, words_a_beam = total.flatten(), total.shape[1]
+    order = flat.sort(descending=True, stable=True).indices[:count]  # stable: of equals the lower beam, the lower token
+    return [(float(flat[at]), *divmod(at, words_a_beam)) for at in order.tolist()]
 
 
 def log_probabilities(logits: Tensor, words: Sequence[int] | None, ids: SpecialIds) -> Tensor:

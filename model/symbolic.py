@@ -37,7 +37,7 @@ def with_symbolic(symbolic: Symbolic) -> Callable[[Callable[P, R]], Callable[P, 
 
         @functools.wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
-            if torch.onnx.is_in_onnx_export() and is_traced():
+            if is_traced() and torch.onnx.is_in_onnx_export():
                 return Operator.apply(*arguments)  # type: ignore[no-any-return, no-untyped-call]
             return function(*arguments, **named)
 

@@ -1,14 +1,22 @@
 """The reference searches compute the hypotheses of a step side by side; here one by one."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from model.config import CONTEXT_ATTENTIONS, EOS_ID
+from model.config import CONTEXT_ATTENTIONS, EOS_ID, SPECIAL_IDS
 from model.document_search import contextual_search, document_distance, stack_store, store_sentence
-from model.reference_search import ReferenceHypothesis, beam_search, reference_search
+from model.reference_search import (
+    LiveBeam,
+    ReferenceHypothesis,
+    beam_search,
+    best_continuations,
+    log_probabilities,
+    reference_search,
+)
 from tests.documents import lively_document_model
 from tests.models import lively_model, tiny_config
 from tests.variants import RECURRENT, VARIANTS, few_layers, lively_variant
@@ -52,3 +60,16 @@ def test_of_a_sentence_in_a_document(attention: str, side: str) -> None:
 
     expected = beam_search(one_by_one, **OPTIONS)
     assert_same(contextual_search(model, SOURCE[:-1], store, distance, **OPTIONS), expected)
+
+
+def test_the_best_continuations_are_the_first_of_all_sorted() -> None:
+    """Of few different scores, so that many are equal: the lower beam comes first, then the lower token."""
+    for seed in range(20):
+        logits = torch.randint(0, 3, (3, 12), generator=torch.Generator().manual_seed(seed)).float()
+        live = [LiveBeam((7,), -1.0), LiveBeam((8,), -1.0), LiveBeam((9,), -2.0)]
+        scores = log_probabilities(logits, None, SPECIAL_IDS) + torch.tensor(
+            [[hypothesis.score] for hypothesis in live]
+        )
+        every = [(-score, beam, token) for beam, row in enumerate(scores.tolist()) for token, score in enumerate(row)]
+        expected = [(-score, beam, token) for score, beam, token in sorted(every)[:6]]
+        assert best_continuations(partial(lambda given, _: given, logits), live, None, 6) == expected
