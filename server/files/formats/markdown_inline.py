@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from server.files.formats.markdown_labels import Label, labels_of, with_labels
 from server.text.base.placeholders import PlaceholderText
-from server.text.spans.table import TEMPLATE, add_template
+from server.text.spans.template_tags import TEMPLATE, add_template
 
 _LONGEST_CODE = 2000
 _BRACES = r"\{[^{}]{0,200}+(?:\{[^{}]{0,200}+\}[^{}]{0,200}+){0,4}\}"

@@ -5,7 +5,7 @@ import itertools
 import re
 from bisect import bisect_right
 
-from server.text.spans.table import template_spans
+from server.text.spans.template_tags import template_spans
 from server.text.spans.templates import shows_value
 
 KEPT = "\U0010fffe"  # a noncharacter of Unicode

@@ -13,7 +13,7 @@ from typing import Protocol
 from server.text.base.placeholders import PlaceholderText, without_placeholders
 from server.text.base.words import has_letters
 from server.text.markup.character_references import unescape
-from server.text.spans.table import add_templates
+from server.text.spans.template_tags import add_templates
 
 _SLOT = "\U0010fffe"  # a noncharacter of Unicode
 _SLOTS = re.compile(rf"{_SLOT}(\d+){_SLOT}")

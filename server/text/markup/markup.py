@@ -27,7 +27,7 @@ from server.text.markup.escaping import escape_html, escape_xml, xml_texts
 from server.text.markup.foreign import foreign_elements, language_of
 from server.text.markup.languages import PageLanguage, primary
 from server.text.markup.tokens import Kind, Token, element_end, find_inline_in_xml, is_opening, tokens_of
-from server.text.spans.table import add_templates
+from server.text.spans.template_tags import add_templates
 from server.text.spans.templates import shows_value
 
 INLINE = frozenset({

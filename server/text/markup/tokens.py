@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from server.text.spans.table import template_spans
+from server.text.spans.template_tags import template_spans
 
 Kind = Literal["html", "xml"]
 

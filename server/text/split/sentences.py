@@ -15,7 +15,8 @@ from server.text.base.placeholders import (
     is_closing,
     is_placeholder,
 )
-from server.text.spans.table import protected_spans, template_spans
+from server.text.spans.table import protected_spans
+from server.text.spans.template_tags import template_spans
 from server.text.split.boundaries import rejoin, split_at_boundaries
 from server.text.split.messages import find_arguments
 from server.text.split.segment import Segment

@@ -16,7 +16,8 @@ from server.text.base.placeholders import (
     opening_of,
 )
 from server.text.base.words import has_letters
-from server.text.spans.table import EMOJI_END, OUTER_EMOJI, template_spans
+from server.text.spans.table import EMOJI_END, OUTER_EMOJI
+from server.text.spans.template_tags import template_spans
 from server.text.spans.templates import shows_value
 from server.text.split.segment import Segment
 

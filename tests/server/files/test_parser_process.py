@@ -16,7 +16,8 @@ IMPORTS = """
 import sys
 from server.files.parser_process import import_formats
 import_formats()
-print(*sorted({"urllib.request", "http.client", "torch", "onnxruntime", "numpy"} & {*sys.modules}))
+unneeded = {"urllib.request", "http.client", "torch", "onnxruntime", "numpy", "server.text.spans.table"}
+print(*sorted(unneeded & {*sys.modules}))
 """
 
 

@@ -25,7 +25,8 @@ from server.text.protect.pivot_placeholders import PivotPlaceholders
 from server.text.protect.restoring import restore, restore_partial
 from server.text.protect.terms import Terms, missing_terms
 from server.text.protect.unspellable import merge_adjacent, unspellable
-from server.text.spans.table import protected_spans, template_spans
+from server.text.spans.table import protected_spans
+from server.text.spans.template_tags import template_spans
 from server.text.split.clauses import split_at_clauses
 from server.text.split.long_sentences import split_long
 from server.text.split.plan import plan_sentence, plan_text

@@ -14,7 +14,7 @@ from server.text.protect.masking import mask
 from server.text.protect.masks import Masked, Span
 from server.text.protect.restoring import restore, restore_partial
 from server.text.protect.terms import Terms
-from server.text.spans import table as patterns
+from server.text.spans import search, table
 from server.text.spans.table import protected_spans
 
 
@@ -236,11 +236,11 @@ PIECES = [
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=3).map("".join), max_size=300))
 def test_a_long_text_is_tried_place_by_place_as_it_would_be_searched_at_once(words: list[str]) -> None:
     text = " ".join(words)
-    whole = [match.span() for match in patterns._PROTECTED.finditer(text)]
+    whole = [match.span() for match in table._PROTECTED.finditer(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patterns, "_AT_ONCE", 0)
-        patch.setattr(patterns, "_LONGEST", 400)
-        result = list(patterns._spans(patterns._PROTECTED, text))
+        patch.setattr(search, "_AT_ONCE", 0)
+        patch.setattr(search, "_LONGEST", 400)
+        result = list(search.find_spans(table._PROTECTED, text))
     assert joined(result) == joined(whole)
 
 

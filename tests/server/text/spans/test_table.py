@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.spans import table
+from server.text.spans import search, table
 from server.text.spans.row import Row
-from server.text.spans.table import ROWS, protected_spans, template_spans
+from server.text.spans.table import ROWS, protected_spans
+from server.text.spans.template_tags import template_spans
 from server.text.spans.templates import TEMPLATES
 from tests.server.text import hostile
 from tests.server.text.spans.first_characters import first_characters
@@ -119,8 +120,8 @@ def test_hints_of_a_long_text_are_found_in_its_parts(before: str, row: Row, size
     for example in row.examples:
         text = f"{before}{example} b"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(table, "_AT_ONCE", size)
-            assert table._has(hint, text) == bool(hint.search(text))
+            patch.setattr(search, "_AT_ONCE", size)
+            assert search.has_hint(hint, text) == bool(hint.search(text))
 
 
 class Searched:
@@ -148,7 +149,7 @@ def test_no_search_looks_at_a_whole_long_text(unit: str) -> None:
     text = unit * (60_000 // len(unit))
     spans: Any = Searched(table._PROTECTED)
     hints: Any = Searched(table._HINT)
-    assert list(table._spans(spans, text)) == [match.span() for match in table._PROTECTED.finditer(text)]
-    assert table._has(hints, text) == bool(table._HINT.search(text))
-    assert max(spans.sizes) <= table._LONGEST
-    assert max(hints.sizes) <= table._AT_ONCE + table._HINT_LENGTH
+    assert list(search.find_spans(spans, text)) == [match.span() for match in table._PROTECTED.finditer(text)]
+    assert search.has_hint(hints, text) == bool(table._HINT.search(text))
+    assert max(spans.sizes) <= search._LONGEST
+    assert max(hints.sizes) <= search._AT_ONCE + search._HINT_LENGTH

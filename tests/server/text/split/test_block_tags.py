@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.text.base.placeholders import PlaceholderText, is_placeholder, split_at_placeholders
-from server.text.spans.table import add_templates
+from server.text.spans.template_tags import add_templates
 from server.text.split.sentences import split_text
 from tests.growth import assert_linear
 
