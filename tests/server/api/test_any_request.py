@@ -55,9 +55,9 @@ expected-statuses = ["2xx", "3xx", "4xx", "504"]
 
 
 @pytest.mark.parametrize("paths", EXAMPLES)
-def test_made_up_requests(server: RunningServer, paths: str, tmp_path: Path, shared: Path) -> None:
+def test_made_up_requests(server: RunningServer, paths: str, tmp_path: Path) -> None:
     before = [answered(server, path) for path in COMPUTED]
-    assert not complaints(server, paths, EXAMPLES[paths], tmp_path, shared)
+    assert not complaints(server, paths, EXAMPLES[paths], tmp_path)
     more = [answered(server, path) - count for path, count in zip(COMPUTED, before, strict=True)]
     assert min(more) >= 20 or not paths.startswith(COMPUTED), f"few of them are computed: {more}"
 
@@ -68,12 +68,12 @@ def answered(server: RunningServer, path: str) -> float:
     return server.state.metrics.registry.get_sample_value("ringmt_requests_total", labels) or 0.0
 
 
-def test_made_up_requests_with_an_admin_key(pairs: dict[str, Path], tmp_path: Path, shared: Path) -> None:
+def test_made_up_requests_with_an_admin_key(pairs: dict[str, Path], tmp_path: Path) -> None:
     with ready(settings_for(pairs["en-de"].parents[1], open_admin="on")) as server:
-        assert not complaints(server, "/v1/models", 80, tmp_path, shared)
+        assert not complaints(server, "/v1/models", 80, tmp_path)
 
 
-def complaints(server: RunningServer, paths: str, examples: int, tmp_path: Path, shared: Path) -> str:
+def complaints(server: RunningServer, paths: str, examples: int, tmp_path: Path) -> str:
     """What is wrong with the answers to made-up requests; nothing, if it is empty."""
     with server.client() as client:
         assert client.get("/openapi.json").status_code == 200  # the tool has less patience than the first reading takes
@@ -84,8 +84,8 @@ def complaints(server: RunningServer, paths: str, examples: int, tmp_path: Path,
     command += ["--max-examples", str(examples * min(SCALE, 10)), "--seed", "1", "--no-shrink"]
     command += ["--generation-database", "none", "--warnings", "off", "--continue-on-failure", "--no-color"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": HOOKS}
-    # The tables of all characters, which take four seconds of processor, are made by the first process only.
-    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(shared / "hypothesis")
+    # The tables of all characters, which take seconds of processor, are made by the first process in a checkout only.
+    environment["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".hypothesis")
     run = subprocess.run(
         command,
         capture_output=True,
