@@ -118,7 +118,7 @@ class Engine:
     def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
         waited for MAX_ENCODE_SECONDS."""
-        started = time.monotonic()
+        started, has_taken = time.monotonic(), False
         while not only_short and len(self.encoded) < self._num_free and len(self.queue):
             share = self.queue.fair_share(self.num_engines) - self.num_running - len(self.encoded)
             count = min(share, max(self._num_free - len(self.encoded), ENCODE_AHEAD))
@@ -127,13 +127,17 @@ class Engine:
             with self._long_work() as may_begin:
                 if not (may_begin and self._encode_next(count, False)):
                     break
+            has_taken = True
             if self._has_short and time.monotonic() - started > MAX_ENCODE_SECONDS:
                 break
         short = self.encoded.short
         while len(short) < self._num_free_for_short and self.queue.num_short:
-            share = -(-self.queue.num_short // self.num_engines)
+            share = self.queue.fair_share_of_short(self.num_engines) - self._num_short - len(short)
+            if not has_taken:  # once in a round regardless: the engine whose share it is may be busy for long
+                share = max(share, -(-self.queue.num_short // self.num_engines))
             if not self._encode_next(min(share, self._num_free_for_short - len(short)), True):
                 break
+            has_taken = True
 
     @property
     def _num_short(self) -> int:

@@ -30,16 +30,16 @@ class Resolver:
         except Exception as error:
             self.fail(request, error)
             return
-        self._queue.task_done()
+        self._queue.task_done(request.is_short)
         request.future.set_result(result)
 
     def abort(self, request: SentenceRequest, stage: str) -> None:
         """The sentence is cancelled or past its deadline; `stage`: what it was doing."""
         request.abort()
-        self._queue.task_done()
+        self._queue.task_done(request.is_short)
         self._meter.aborted(stage, request.is_cancelled)
 
     def fail(self, request: SentenceRequest, error: Exception) -> None:
         """The sentence gets an error."""
-        self._queue.task_done()
+        self._queue.task_done(request.is_short)
         request.future.set_exception(error)

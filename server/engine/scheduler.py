@@ -51,6 +51,8 @@ class RequestQueue:
         self._long_work = LongWork()
         self.in_flight = 0
         """Sentences and side tasks that were taken and not resolved yet."""
+        self._short_in_flight = 0
+        """Those of short requests among them."""
         self._closed = False
 
     def __len__(self) -> int:
@@ -168,10 +170,15 @@ class RequestQueue:
         """The part of each of `workers` in the sentences that wait or are in flight."""
         return -(-(self._count + self.in_flight) // workers)
 
-    def task_done(self) -> None:
+    def fair_share_of_short(self, workers: int) -> int:
+        """The part of each of `workers` in the sentences of short requests that wait or are in flight."""
+        return -(-(len(self._short) + self._short_in_flight) // workers)
+
+    def task_done(self, is_short: bool = False) -> None:
         """A sentence or a side task that was taken is resolved."""
         with self._changed:
             self.in_flight -= 1
+            self._short_in_flight -= is_short
 
     def take(
         self, count: int, max_tokens: int, only_short: bool = False
@@ -203,6 +210,7 @@ class RequestQueue:
                 taken.append(queue.pop())
                 self._remove(request)
                 self.in_flight += 1
+                self._short_in_flight += request.is_short
         for request in aborted:  # without the lock: a callback may queue another sentence
             request.abort()
         return taken, aborted

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.backends.base import Backend
+from server.backends.state import Encoded, Flags, Ints
 from server.engine.engine import Engine
 from server.engine.lane import Lane
 from server.engine.request import Overloaded, SearchOptions, SentenceRequest
@@ -14,7 +16,7 @@ from server.engine.short_share import SHORT_SHARE
 from server.scheduling.caller import Caller, Service
 from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.integrity import check_integrity
-from tests.server.engine.runs import new_engine, ticking_clock
+from tests.server.engine.runs import METER, new_engine, ticking_clock
 
 SHORT = (5, 6, 7, 3)
 LONGEST = 12
@@ -131,6 +133,69 @@ def test_short_requests_alone_have_no_spare_slots(load: LoadBackend) -> None:
         engine.step()
         check_integrity(engine)
     assert max(running) == 4
+
+
+@pytest.mark.parametrize("count", range(1, MAX_SHORT_SENTENCES + 1))
+def test_idle_engines_take_equal_parts_of_a_short_request_each_as_one_batch(
+    load: LoadBackend, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Though the second one comes while the first one encodes. Its lane has no more slots than it needs."""
+    backend = load("onnx", "fp32")
+    first, second = engines_of_one_queue(backend, 2)
+    batches: list[int] = []
+    encode = type(backend).encode
+
+    def beside(self: Backend, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
+        batches.append(len(source_ids))
+        if len(batches) == 1 < count:
+            second.encode()
+        return encode(self, source_ids, source_keep)
+
+    monkeypatch.setattr(type(backend), "encode", beside)
+    requests = [short_request() for _ in range(count)]
+    first.queue.put(requests)
+    parts = [-(-count // 2), count // 2] if count > 1 else [1]
+    first.encode()
+    assert batches == parts
+    for _ in range(2 * LONGEST):
+        for engine in (first, second):
+            engine.step()
+            check_integrity(engine)
+    assert first.is_idle
+    assert second.is_idle
+    assert batches == parts
+    assert first.queue.fair_share_of_short(1) == 0
+
+
+def test_a_short_request_does_not_wait_for_an_engine_that_is_busy(load: LoadBackend) -> None:
+    """The second engine never comes: the first one takes sentences in each of its rounds."""
+    first, _ = engines_of_one_queue(load("onnx", "fp32"), 2)
+    first.queue.put([short_request() for _ in range(8)])
+    waiting: list[int] = []
+    for _ in range(4):
+        first.encode()
+        waiting.append(first.queue.num_short)
+    assert waiting == [4, 2, 1, 0]
+    late = short_request()
+    first.queue.put([late])
+    first.encode()
+    assert late.is_taken
+
+
+def test_the_engine_with_fewer_sentences_of_short_requests_takes_more(load: LoadBackend) -> None:
+    first, second = engines_of_one_queue(load("onnx", "fp32"), 2)
+    first.queue.put([short_request() for _ in range(8)])
+    for _ in range(4):
+        first.encode()
+    assert len(first.encoded) == 8
+    first.queue.put([short_request() for _ in range(8)])
+    second.encode()
+    assert len(second.encoded) == 8
+
+
+def engines_of_one_queue(backend: Backend, count: int) -> list[Engine]:
+    queue = RequestQueue(1000)
+    return [Engine(backend, queue, 16, METER, count) for _ in range(count)]
 
 
 def test_all_encoded_sentences_of_short_requests_fail_with_the_engine(load: LoadBackend) -> None:
