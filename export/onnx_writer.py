@@ -18,6 +18,7 @@ from export.onnx_graph.linear import Projection, projection_for
 from export.onnx_graph.quantize import Traces, edited
 from export.onnx_graph.shortlist import ShortlistPlan, add_shortlist
 from export.onnx_graph.step import build_step_graph, export_step
+from export.onnx_graph.used_entries import attend_used_entries
 from export.onnx_graph.words import Words
 from export.score_graph import score_graph
 from export.shared_weights import share_weights
@@ -91,6 +92,9 @@ def write_onnx(
         models |= {getattr(graph.context, kind): item for kind, item in built.items()}
     steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
     models |= {score: score_graph(models[step]) for step, score in steps if score}
+    if model.config.ngram is None:
+        for name in filter(None, (graph.step, graph.step_shortlist)):
+            attend_used_entries(models[name], manifest.ring_tensors)
     if graph.align:
         models[graph.align] = build_align_graph(model, manifest, ranges, head_of(model, manifest), traces)
     write_sharing(models, folder, f"weights.{graph.precision}.bin")
