@@ -29,14 +29,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def imported(folder: Path, out: Path, *options: str) -> Artifact:
-    pair = ("--source", "en", "--target", "de", "--graphs", "onnx-fp32")
+def imported(folder: Path, out: Path, *options: str, format: str = "onnx") -> Artifact:
+    pair = ("--source", "en", "--target", "de", "--graphs", f"{format}-fp32")
     return run_import("ctranslate2", folder, "--out", out, *pair, *options)
 
 
-def translations(artifact: Artifact, use_list: Literal["on", "off"], beam: int) -> list[tuple[int, ...]]:
+def translations(
+    artifact: Artifact, use_list: Literal["on", "off"], beam: int, format: str = "onnx"
+) -> list[tuple[int, ...]]:
     sources = ArtifactText(artifact.folder, artifact.manifest).readable_sources(SENTENCES)
-    backend = load_backend(artifact, "onnx", "fp32", use_list)
+    backend = load_backend(artifact, format, "fp32", use_list)
     options = SearchOptions(beam_size=beam, max_length=12)
     return [result.hypotheses[0].ids for result in translate_now(backend, [Source(ids) for ids in sources], options)]
 
@@ -54,6 +56,15 @@ def test_a_model_that_is_unsure_says_what_it_says_without_its_list(beam: int, fo
         safe.manifest.origin, safe.manifest.files[safe.manifest.vocabulary_file],
     )  # fmt: skip
     result = run_self_test(safe, load_backend(safe, "onnx", "fp32"), "onnx", "fp32")
+    assert result.same == result.count > 0
+
+
+def test_torchscript_graphs_alone_have_the_guarded_list(folder: Path, tmp_path: Path) -> None:
+    safe = imported(folder, tmp_path / "safe", "--min-confidence", "1,1", format="torchscript")
+    assert translations(safe, "on", 4, "torchscript") == translations(safe, "off", 4, "torchscript")
+    backend = load_backend(safe, "torchscript", "fp32")
+    assert backend.shortlist
+    result = run_self_test(safe, backend, "torchscript", "fp32")
     assert result.same == result.count > 0
 
 
