@@ -208,7 +208,7 @@ class GraphBuilder:
     def model(self) -> onnx.ModelProto:
         """The finished, checked model, without nodes that no output needs."""
         nodes = needed_in_order(self._nodes, list(self._outputs))
-        read = {name for node in nodes for name in node.input}
+        read = {name for node in nodes for name in names_read(node)}
         graph = helper.make_graph(
             nodes,
             self.name,
@@ -233,6 +233,12 @@ def named(tensor: TensorProto, name: str) -> TensorProto:
     return tensor
 
 
+def names_read(node: NodeProto) -> list[str]:
+    """Tensors that a node reads, those that only nodes of its branches read included."""
+    branches = [attribute.g for attribute in node.attribute if attribute.type == onnx.AttributeProto.GRAPH]
+    return [*node.input, *(name for branch in branches for inner in branch.node for name in names_read(inner))]
+
+
 def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[NodeProto]:
     """The nodes that `outputs` depend on, each after those that it reads from, and otherwise in their order."""
     maker = {name: index for index, node in enumerate(nodes) for name in node.output if name}
@@ -243,7 +249,8 @@ def needed_in_order(nodes: Sequence[NodeProto], outputs: Sequence[str]) -> list[
         stack = [root]
         while stack:
             index = stack[-1]
-            waiting = [maker[name] for name in nodes[index].input if name in maker and maker[name] not in level]
+            read = names_read(nodes[index])
+            waiting = [maker[name] for name in read if name in maker and maker[name] not in level]
             if waiting:
                 stack.extend(reversed(waiting))
                 continue

@@ -13,6 +13,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from export.onnx_graph.builder import needed_in_order
+
 SIDE_BY_SIDE = 16
 """Kernels add so many entries side by side: with a multiple of it a sum has the same order as over the whole ring."""
 PREFIX = "used_entries/"
@@ -28,20 +30,16 @@ def attend_used_entries(step: onnx.ModelProto, rings: Sequence[str]) -> None:
     attentions = [node for node in graph.node if node.op_type == "MultiHeadAttention" and node.input[KEY] in written]
     if not attentions:
         return
-    before = count_entries(graph, attentions[0].input[KEY])
-    after = [in_branches(node) if node in attentions else node for node in graph.node]
+    counts = count_entries(graph, attentions[0].input[KEY])
+    nodes = [*counts, *(in_branches(node) if node in attentions else node for node in graph.node)]
     del graph.node[:]
-    graph.node.extend([*before[0], *after])
-    # The number of entries is known once a ring is written.
-    at = next(index for index, node in enumerate(graph.node) if attentions[0].input[KEY] in node.output)
-    for offset, node in enumerate(before[1], 1):
-        graph.node.insert(at + offset, node)
+    graph.node.extend(needed_in_order(nodes, [output.name for output in graph.output]))
     onnx.checker.check_model(step)
 
 
-def count_entries(graph: onnx.GraphProto, ring: str) -> tuple[list[NodeProto], list[NodeProto]]:
-    """Nodes that compute PREFIX + "end", the number of entries to read [1], and those that say whether these are at
-    most half of the entries of `ring`, PREFIX + "few" [1]."""
+def count_entries(graph: onnx.GraphProto, ring: str) -> list[NodeProto]:
+    """Nodes that compute PREFIX + "end", the number of entries to read [1], and whether these are at most half of the
+    entries of `ring`, PREFIX + "few" [1]."""
 
     def constant(name: str, *values: int) -> str:
         graph.initializer.append(numpy_helper.from_array(np.array(values), PREFIX + name))
@@ -60,7 +58,6 @@ def count_entries(graph: onnx.GraphProto, ring: str) -> tuple[list[NodeProto], l
         node("Div", [PREFIX + "rounded", size], "sixteens"),
         node("Mul", [PREFIX + "sixteens", size], "end"),
         node("Mul", [PREFIX + "end", two], "twice"),
-    ], [
         node("Shape", [ring], "length", start=2, end=3),
         node("LessOrEqual", [PREFIX + "twice", PREFIX + "length"], "few"),
     ]

@@ -19,6 +19,7 @@ from server.backends.load import load_backend
 from server.engine.request import SearchOptions
 from server.engine.self_test import SelfTestResult, run_self_test
 from server.engine.synchronous import Source, translate_now
+from server.text.protect.capitals import with_initial_of
 from server.translation.loaded_model import open_vocabularies
 from tests.marian import ENGLISH, EOS, UNK, Shape, write_marian
 from tests.server.processes import serving
@@ -182,7 +183,8 @@ def test_it_is_served_over_http(tmp_path: Path) -> None:
     with serving(artifact.folder, "--precision", "fp32") as served:
         answer = served.translate(sentence, max_length=12)
         assert answer.status_code == 200
-        assert answer.json()["translations"][0]["text"] == tokenizer_of(imported).decode(ids, skip_special_tokens=True)
+        expected = with_initial_of(sentence, tokenizer_of(imported).decode(ids, skip_special_tokens=True))
+        assert answer.json()["translations"][0]["text"] == expected
         with served.client() as client:
             assert [entry["name"] for entry in client.get("/v1/models").json()["models"]] == ["en-de"]
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from export.import_command import import_command
+from server.text.protect.capitals import with_initial_of
 from tests.m2m100 import EOS, PAD, UNK, Shape, tokenizer_of, write_m2m100
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
@@ -70,7 +71,7 @@ def test_requests_of_all_pairs_at_once_are_translated_as_by_transformers(served:
     with ThreadPoolExecutor(8) as pool:
         ours = list(pool.map(lambda arguments: translate(*arguments), texts))
     theirs = [served.expected(*arguments) for arguments in texts]
-    assert ours == [text.strip() for text in theirs]
+    assert ours == [with_initial_of(text, other.strip()) for (text, *_), other in zip(texts, theirs, strict=True)]
     assert len({*ours}) > 2
     [named, spelled] = [translate(SENTENCES[0], source, "de") for source in ("en", "eng_Latn")]
     assert named == spelled == ours[0]

@@ -14,6 +14,7 @@ from model.document_search import search_document, stack_store
 from server.artifact.artifact import Artifact
 from server.stores.open_store import open_store
 from server.text.base.pieces import Pieces
+from server.text.protect.capitals import with_initial_of
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.documents import MANY, STORY, Documents, alone, checked, translations
 from tests.server.api.native.test_document_invariants import OTHER, said, scenario, url_of
@@ -52,7 +53,8 @@ def test_two_passes_are_the_reference_protocol(
     )
     done = documents.post(sentences=STORY, mode=mode, max_length=LONGEST, explain=True)
     assert (done["context"], done["state"], done["progress"]) == (True, "done", 1.0)
-    assert translations(done) == pieces.decode(hypotheses[0].ids for hypotheses in expected)
+    texts = pieces.decode(hypotheses[0].ids for hypotheses in expected)
+    assert translations(done) == list(map(with_initial_of, STORY, texts))
     for sentence in done["sentences"]:
         looked = {used["index"] for used in sentence["context_used"]}
         seen = set(range(sentence["index"] if mode == "online" else len(STORY))) - {sentence["index"]}
