@@ -44,7 +44,7 @@ def test_a_signal_lets_requests_of_all_processes_finish(tiny_artifact: Path, tmp
         until(lambda: served.metric("slots") == 4, "both processes are ready")
         answers = [pool.submit(served.translate, LONG) for _ in range(8)]
         until(lambda: served.metric("requests_in_progress") == 8, "all requests have arrived")
-        until(lambda: served.metric("running_sentences") == 4, "both processes work")
+        until(lambda: served.metric("running_sentences") > 2, "both processes work")  # each has two slots
         for pid in (served.process.pid, *workers_of(served.process.pid)):  # as an init system does
             os.kill(pid, signal.SIGTERM)
         until(lambda: served.status("/readyz") == 503, "the server drains")
