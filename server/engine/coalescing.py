@@ -6,6 +6,8 @@ therefore gets the result that the engine would compute again.
 """
 
 import dataclasses
+import heapq
+import math
 import pickle
 import threading
 import time
@@ -63,10 +65,35 @@ class CoalescedSearch(SentenceRequest):
             constraint=first.constraint,
             caller=first.caller,
         )
-        self.key, self.members = key, members
-        self.deadline = max(member.deadline for member in members)
-        if any(member.on_partial is not None for member in members):
+        self.key = key
+        self.members: dict[SentenceRequest, None] = {}
+        """In the order in which they joined."""
+        self._latest: list[tuple[float, int, SentenceRequest]] = []
+        """A heap: the latest deadline first. Members that left are in it until they are first."""
+        self.deadline = -math.inf
+        for member in members:
+            self.add(member)
+
+    def add(self, member: SentenceRequest) -> None:
+        self.members[member] = None
+        heapq.heappush(self._latest, (-member.deadline, id(member), member))
+        self.deadline = max(self.deadline, member.deadline)
+        if member.on_partial is not None:
             self.on_partial = self.report_partial
+
+    def remove(self, member: SentenceRequest) -> None:
+        """One of several members leaves, in logarithmic time: a request may have thousands of equal sentences."""
+        del self.members[member]
+        while self._latest[0][2] not in self.members:
+            heapq.heappop(self._latest)
+        self.deadline = self._latest[0][2].deadline
+
+    def take_members(self) -> list[SentenceRequest]:
+        """All members; it has none afterwards."""
+        members = list(self.members)
+        self.members.clear()
+        self._latest.clear()
+        return members
 
     def report_partial(self, ids: tuple[int, ...]) -> None:
         """Call `on_partial` of every member that has one."""
@@ -150,10 +177,7 @@ class SearchCoalescer:
 
     def _join(self, request: SentenceRequest, search: CoalescedSearch) -> None:
         self._attach_member(request, search)
-        search.members.append(request)
-        if request.on_partial is not None:
-            search.on_partial = search.report_partial
-        search.deadline = max(search.deadline, request.deadline)
+        search.add(request)
         if request.flow != search.flow:
             self._add_flow(search, request.flow)
 
@@ -166,8 +190,7 @@ class SearchCoalescer:
                 self._close(search)
                 search.cancel()
                 return
-            search.members.remove(member)
-            search.deadline = max(other.deadline for other in search.members)
+            search.remove(member)
         member.future.set_exception(Cancelled("the sentence was cancelled"))
 
     def _close(self, search: CoalescedSearch) -> None:
@@ -182,21 +205,21 @@ class SearchCoalescer:
             self.cache.put(search.key, packed(future.result()))
         with self._lock:
             self._close(search)
-            members, search.members = search.members, []
+            members = search.take_members()
         for member in members:
             member.on_cancel = None  # it refers to the member and to the search
         if error is None:
             self._resolve(members, future.result())
             return
-        remaining = []
+        remaining = dict[SentenceRequest, None]()
         if isinstance(error, DeadlineExceeded):  # members with a later deadline may have joined during the abort
             now = time.monotonic()
-            remaining = [member for member in members if not member.must_abort(now)]
+            remaining = {member: None for member in members if not member.must_abort(now)}
         for member in members:
             if member not in remaining:
                 member.future.set_exception(error)
         if remaining:
-            self._search_again(search, remaining, submit)
+            self._search_again(search, list(remaining), submit)
 
     def _resolve(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
         """Resolve all members. The first gets the search's timings; the others only waited."""

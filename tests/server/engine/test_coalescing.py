@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from server.backends.context import ContextAttention, SentenceContext, full_context
-from server.engine.coalescing import SearchCoalescer, key_of, packed, unpacked
+from server.engine.coalescing import CoalescedSearch, SearchCoalescer, key_of, packed, unpacked
 from server.engine.engine import Engine
 from server.engine.queue_budget import Reservation
 from server.engine.request import (
@@ -217,6 +217,34 @@ def test_a_search_has_the_latest_deadline_of_its_members(
     again = queued[1]  # no member is expired: they are searched again together
     assert again.deadline == max(request.deadline for request in members)
     assert not any(request.future.done() for request in members)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_whoever_leaves_the_latest_deadline_of_the_others_holds(deadlines: list[int], order: random.Random) -> None:
+    members = [SentenceRequest(SOURCE, SearchOptions(deadline=float(deadline))) for deadline in deadlines]
+    search = CoalescedSearch(b"", members)
+    order.shuffle(members)
+    while len(members) > 1:
+        assert search.deadline == max(member.deadline for member in members)
+        search.remove(members.pop())
+    assert search.take_members() == members
+    assert search.take_members() == []
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_cancelling_many_equal_sentences_takes_linear_time(load: LoadBackend, step: int) -> None:
+    def seconds(count: int) -> float:
+        coalesced = CoalescedEngine(load, max_waiting=count)
+        options = [dataclasses.replace(OPTIONS, deadline=time.monotonic() + 60 + number) for number in range(count)]
+        requests = [SentenceRequest(SOURCE, each) for each in options]
+        coalesced.submit(*requests)
+        began = time.process_time()
+        for request in requests[::step]:
+            request.cancel()
+        return time.process_time() - began
+
+    few, many = (min(seconds(count) for _ in range(4)) for count in (2_000, 8_000))
+    assert many <= 6 * few
 
 
 def test_an_expired_search_is_repeated_for_members_that_joined_meanwhile(load: LoadBackend) -> None:
