@@ -91,6 +91,7 @@ class CoalescedSearch(SentenceRequest):
     def take_members(self) -> list[SentenceRequest]:
         """All members; it has none afterwards."""
         members = list(self.members)
+        self.on_partial = None  # it refers to the search
         self.members.clear()
         self._latest.clear()
         return members

@@ -267,6 +267,8 @@ class Lane:
         assert running is not None
         self.running[slot] = None
         self.num_running -= 1
+        if running.stable_prefix is not None:
+            running.stable_prefix.clear()
         self._forced.discard(slot)
         self._constrained.discard(slot)
         self.state.release(slot)

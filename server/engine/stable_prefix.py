@@ -65,6 +65,15 @@ class StablePrefix:
             node.parent.children.discard(node)
             node = node.parent
 
+    def clear(self) -> None:
+        """Forget all rows. Nodes refer to each other: a full garbage collection would have to find them."""
+        for row in self._rows.values():
+            node: _Node | None = row
+            while node is not None:
+                node.children.clear()
+                node = node.parent
+        self._rows = {}
+
     def set_best(self, best: object, ids: Sequence[int]) -> None:
         """`best`, whose ids are `ids`, is the best finished hypothesis so far."""
         self.best, self._best_ids, self._num_common = best, ids, 0

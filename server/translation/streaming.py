@@ -34,17 +34,50 @@ class Beginning:
     is_done: bool
 
 
+class Progress:
+    """What sentences have so far, written by the engine's thread and read by the event loop. Sentences keep it, and it
+    refers to none of them: a cycle would keep a stream's sentences until a full garbage collection."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._woken = asyncio.Event()
+        self._lock = threading.Lock()
+        self._updates: dict[int, tuple[int, ...] | None] = {}
+
+    async def read(self, deadline: float | None) -> dict[int, tuple[int, ...] | None]:
+        """Number of a sentence -> the ids of its last beginning since the last call, None when it is done; nothing
+        after QUIET_SECONDS. Raises DeadlineExceeded at `deadline`, a time.monotonic() value."""
+        left = QUIET_SECONDS if deadline is None else min(QUIET_SECONDS, deadline - time.monotonic())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(left):
+                await self._woken.wait()
+        self._woken.clear()
+        with self._lock:
+            updates, self._updates = self._updates, {}
+        if not updates and deadline is not None and time.monotonic() >= deadline:
+            raise DeadlineExceeded("the engine did not answer by the deadline")
+        return updates
+
+    def record(self, index: int, ids: tuple[int, ...] | None) -> None:
+        """Runs in the engine's thread. Wakes the event loop only if it has read all updates before."""
+        with self._lock:
+            is_first = not self._updates
+            self._updates[index] = ids
+        if is_first:
+            with contextlib.suppress(RuntimeError):  # the event loop is closed
+                self._loop.call_soon_threadsafe(self._woken.set)
+
+    def end(self, index: int, _: "Future[SentenceResult]") -> None:
+        self.record(index, None)
+
+
 class TranslationStream:
     """A request whose sentences are queued. Use it in the event loop that began it, and always `close` it."""
 
     def __init__(self, translator: Translator, planned: PlannedRequest) -> None:
         self._translator, self._planned = translator, planned
         self._places = [(text, at) for text, plan in enumerate(planned.plans) for at in range(len(plan.planned))]
-        self._loop = asyncio.get_running_loop()
-        self._woken = asyncio.Event()
-        self._lock = threading.Lock()
-        self._updates: dict[int, tuple[int, ...] | None] = {}
-        """Number of a sentence -> the ids of its last beginning, None when it is done; what `updates` has not read."""
+        self._progress = Progress()
 
     @classmethod
     async def begin(cls, translator: Translator, request: TextRequest) -> "TranslationStream":
@@ -53,14 +86,14 @@ class TranslationStream:
         planned = await translator.prepare(dataclasses.replace(request, lowers_emphasis=False))
         stream = cls(translator, planned)
         for index, sentence in enumerate(planned.sentences):
-            sentence.on_partial = partial(stream._record, index)
+            sentence.on_partial = partial(stream._progress.record, index)
         await stream.queue()
         return stream
 
     async def queue(self) -> None:
         """Queue all sentences or none."""
         for index, sentence in enumerate(self._planned.sentences):
-            sentence.future.add_done_callback(partial(self._end, index))
+            sentence.future.add_done_callback(partial(self._progress.end, index))
         await self._translator.queue(self._planned.sentences)
 
     @property
@@ -75,7 +108,7 @@ class TranslationStream:
         missing = len(self._planned.sentences)
         shown = [""] * missing
         while missing:
-            updates = await self._next_updates()
+            updates = await self._progress.read(self._planned.request.options.deadline)
             if not updates:
                 yield None
             num_chars = sum(len(self._sentence(index).masked.text) for index in updates)
@@ -94,31 +127,6 @@ class TranslationStream:
         """Cancel sentences that are not done: the engine drops them at its next step."""
         for request in self._planned.sentences:
             request.cancel()
-
-    async def _next_updates(self) -> dict[int, tuple[int, ...] | None]:
-        deadline = self._planned.request.options.deadline
-        left = QUIET_SECONDS if deadline is None else min(QUIET_SECONDS, deadline - time.monotonic())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(left):
-                await self._woken.wait()
-        self._woken.clear()
-        with self._lock:
-            updates, self._updates = self._updates, {}
-        if not updates and deadline is not None and time.monotonic() >= deadline:
-            raise DeadlineExceeded("the engine did not answer by the deadline")
-        return updates
-
-    def _record(self, index: int, ids: tuple[int, ...] | None) -> None:
-        """Runs in the engine's thread. Wakes the event loop only if it has read all updates before."""
-        with self._lock:
-            is_first = not self._updates
-            self._updates[index] = ids
-        if is_first:
-            with contextlib.suppress(RuntimeError):  # the event loop is closed
-                self._loop.call_soon_threadsafe(self._woken.set)
-
-    def _end(self, index: int, _: "Future[SentenceResult]") -> None:
-        self._record(index, None)
 
     def _sentence(self, index: int) -> PlannedSentence:
         text, sentence = self._places[index]

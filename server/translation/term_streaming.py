@@ -38,7 +38,7 @@ class TermStream(TranslationStream):
         numbers = range(len(self._planned.sentences))
         sources = [source for plan in self._planned.plans for source in plan.sentences]
         while len(self._drafts) < len(numbers):
-            updates = await self._next_updates()
+            updates = await self._progress.read(self._planned.request.options.deadline)
             if not updates:
                 yield None
                 continue

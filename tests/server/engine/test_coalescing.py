@@ -378,3 +378,22 @@ def test_a_resolved_request_is_freed_at_once(load: LoadBackend) -> None:
         assert [reference() for reference in freed] == [None] * 3
     finally:
         gc.enable()
+
+
+def test_sentences_that_report_partials_leave_nothing_to_the_garbage_collector(load: LoadBackend) -> None:
+    coalesced = CoalescedEngine(load, budget=0, slots=4)
+    gc.collect()
+    gc.disable()
+    try:
+        requests = [SentenceRequest((5, 6 + number, 3), OPTIONS, on_partial=lambda ids: None) for number in range(20)]
+        requests += [SentenceRequest(SOURCE, OPTIONS, on_partial=lambda ids: None) for _ in range(20)]
+        coalesced.submit(*requests)
+        for _ in range(5):
+            coalesced.step()
+        requests[3].cancel()
+        coalesced.run()
+        assert all(request.future.done() for request in requests)
+        requests.clear()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

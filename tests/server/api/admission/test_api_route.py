@@ -1,10 +1,12 @@
 """What the door does for every route alike."""
 
+import gc
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -55,6 +57,24 @@ def test_the_deadline_is_the_documented_one(tiny_artifact: Path, monkeypatch: py
 def test_every_route_counts_its_work_and_forgets_it(server: RunningServer) -> None:
     assert server.translate("Yes.").status_code == 200
     until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "nothing is in progress")
+
+
+@pytest.mark.parametrize(("text", "status"), [("a" * 30_000, 413), ("a\n" * 600, 413), (["Yes."] * 40 + [3], 422)])
+def test_a_refused_request_is_freed_at_once(server: RunningServer, text: object, status: int) -> None:
+    """Were its error in a cycle with the frames that it passed, they would keep its body and all its texts."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        assert server.translate(text).status_code == status
+        until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "nothing is in progress")
+        gc.collect()
+        frames = [found.f_code.co_filename for found in gc.garbage if isinstance(found, FrameType)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not [name for name in frames if "/server/api/" in name and "/tests/" not in name]
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/languages"])
