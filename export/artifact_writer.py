@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from export.artifact_text import ArtifactText, Ids
 from export.calibration import Ranges, context_ranges, input_ranges, translations_of
 from export.context_parity import check_context_parity
 from export.goldens import goldens_of
-from export.manifest import context_kind, graph_files, make_manifest, manifest_text, with_context
+from export.manifest import complete, context_kind, graph_files, make_manifest, with_context
 from export.onnx_graph.quantize import Traces
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import ContextExport, write_onnx
@@ -31,10 +30,9 @@ from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load
 from model.training.document_checkpoint import has_context, load_document_model
 from model.training.imported import SOURCE_VOCABULARY, load_imported, source_vocabulary
 from model.translation_model import TranslationModel
-from server.artifact.artifact import Artifact, file_hash
+from server.artifact.artifact import Artifact
 from server.artifact.language_tokens import LanguageTokens
-from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
-from server.engine.self_test import GOLDEN
+from server.artifact.manifest import AlignmentKind, GraphFiles, Manifest, Shortlist
 
 ATTRIBUTION = "ATTRIBUTION.md"
 
@@ -144,11 +142,7 @@ def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, 
     del traces  # before graphs are loaded
     manifest = with_signatures(manifest, folder)
     differences, goldens = _checked(content, Artifact(folder, manifest), options.examples)
-    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
-    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
-    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
-    (folder / MANIFEST).write_text(whole, encoding="utf-8")
-    Artifact.load(folder)
+    complete(folder, manifest, goldens)
     return differences
 
 

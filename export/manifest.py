@@ -2,13 +2,17 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from export.signature import planned_signatures
 from model.config import ModelConfig
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
-from server.artifact.manifest import ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
+from server.artifact.artifact import Artifact, file_hash
+from server.artifact.manifest import MANIFEST, ContextGraphs, ContextKind, GraphFiles, Manifest, SpecialIds
+from server.engine.self_test import GOLDEN
 
 GRAPHS = {
     ("onnx", precision): GraphFiles(
@@ -116,6 +120,16 @@ LINE = 116
 def manifest_text(manifest: Manifest) -> str:
     """The manifest as JSON, one tensor per line."""
     return in_lines(dataclasses.asdict(manifest)) + "\n"
+
+
+def complete(folder: Path, manifest: Manifest, goldens: Sequence[Mapping[str, Any]]) -> None:
+    """Write the goldens and the manifest of an artifact whose other files are in `folder`, with the hashes of all.
+    Raises ArtifactError if it cannot be loaded then."""
+    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
+    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
+    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
+    (folder / MANIFEST).write_text(whole, encoding="utf-8")
+    Artifact.load(folder)
 
 
 def in_lines(value: Any, indent: str = "") -> str:

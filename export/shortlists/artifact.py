@@ -11,7 +11,7 @@ import onnx
 
 from export.artifact_writer import described_shortlist, replaced
 from export.goldens import goldens_of
-from export.manifest import graph_files, manifest_text
+from export.manifest import complete, graph_files
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import write_sharing
 from export.parity import GraphPair
@@ -19,8 +19,8 @@ from export.shortlists.check import check_listed
 from export.shortlists.graphs import listed_graphs
 from export.shortlists.traced import add_listed_step, can_be_listed
 from export.signature import check, read_any
-from server.artifact.artifact import Artifact, file_hash
-from server.artifact.manifest import EXPORT_AGAIN, MANIFEST, ArtifactError, GraphFiles, Manifest
+from server.artifact.artifact import Artifact
+from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, GraphFiles, Manifest
 from server.backends.load import load_backend
 from server.engine.self_test import GOLDEN
 
@@ -62,11 +62,7 @@ def _write(artifact: Artifact, plan: ShortlistPlan, folder: Path) -> dict[str, f
         differences[f"{graph.format} {graph.precision}"] = check_listed(listing, plain, sources)
         goldens = [row for row in goldens if row not in rows or not row.get("shortlist")]
         goldens += goldens_of(GraphPair(graph, listing), [*dict.fromkeys(examples)])
-    (folder / GOLDEN).write_text(json.dumps(goldens, indent=1) + "\n", encoding="utf-8")
-    hashes = {path.name: file_hash(path) for path in sorted(folder.iterdir())}
-    whole = manifest_text(dataclasses.replace(manifest, files=hashes))
-    (folder / MANIFEST).write_text(whole, encoding="utf-8")
-    Artifact.load(folder)
+    complete(folder, manifest, goldens)
     return differences
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.api.admission.admitted_request import AdmittedRequest
-from server.api.requests.errors import NATIVE, ApiError, Dialect, from_engine
+from server.api.requests.errors import NATIVE, ApiError, Dialect, known_error
 from server.api.requests.root_path import route_path
 from server.api.serving.server_state import ServerState
 from server.telemetry import tracing
@@ -87,21 +86,15 @@ class RequestMiddleware:
                 await self._dialect(scope).answer(stopped, record.request_id)(scope, receive, send)
             raise
         except Exception as error:
-            answer = self._answer_to(error, scope, record)
+            known = known_error(error)
+            if known is None:
+                logger.exception("request %s failed", record.request_id)
+                known = ApiError("internal", "the server failed; its log has more under this request_id")
             if record.status is not None:
                 raise
-            await answer(scope, receive, send)
-
-    def _answer_to(self, error: Exception, scope: Scope, record: "_Record") -> Response:
-        """No frame of the error's traceback may refer to the error: the cycle would keep the request, its body and all
-        that was made of it until a full garbage collection."""
-        known = error if isinstance(error, ApiError) else from_engine(error)
-        if known is None:
-            logger.error("request %s failed", record.request_id, exc_info=error)
-            known = ApiError("internal", "the server failed; its log has more under this request_id")
-        if record.status is None and known.kind in REJECTIONS:
-            self.metrics.requests_rejected_total.labels(known.kind, record.model).inc()
-        return self._dialect(scope).answer(known, record.request_id)
+            if known.kind in REJECTIONS:
+                self.metrics.requests_rejected_total.labels(known.kind, record.model).inc()
+            await self._dialect(scope).answer(known, record.request_id)(scope, receive, send)
 
     def _dialect(self, scope: Scope) -> Dialect:
         """The dialect of the route; of an unknown path the dialect of the API that its beginning belongs to."""

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.api.admission.disconnect import cancel_on_disconnect
 from server.api.requests.deadline import before
-from server.api.requests.errors import NATIVE, ApiError, Dialect, from_engine
+from server.api.requests.errors import NATIVE, ApiError, Dialect, known_error
 from server.api.requests.json_response import json_of
 
 logger = logging.getLogger("ringmt")
@@ -87,7 +87,7 @@ class EventStream(Response):
                 if sent % AT_ONCE == 0:  # neither reading nor sending an event need have suspended this task
                     await asyncio.sleep(0)
         except Exception as error:
-            known = error if isinstance(error, ApiError) else from_engine(error)
+            known = known_error(error)
             if known is None:
                 logger.exception("request %s failed", request.state.request_id)
                 known = ApiError("internal", "the server failed; its log has more under this request_id")
@@ -107,4 +107,7 @@ class FileStream(EventStream):
 
 
 def _raised(error: ApiError, request_id: str) -> bytes:
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # its traceback has this frame

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
-from server.api.requests.errors import TABLE, ApiError, ErrorType, from_engine, printable
+from server.api.requests.errors import TABLE, ApiError, ErrorType, known_error, printable
 
 logger = logging.getLogger("ringmt")
 
@@ -56,7 +56,7 @@ MCP = McpErrors()
 
 def failure_of(error: Exception, request_id: str) -> ApiError:
     """The error of a tool's call; a fault of the server is logged."""
-    known = error if isinstance(error, ApiError) else from_engine(error)
+    known = known_error(error)
     if known is None:
         logger.error("request %s failed", request_id, exc_info=error)
         known = ApiError("internal", f"the server failed; its log has more under the request id {request_id}")

@@ -127,9 +127,14 @@ class Dialect(Protocol):
         """The body, status and headers of an error."""
 
 
-def from_engine(error: Exception) -> ApiError | None:
-    """The answer for an error of the translator, the engine or the documents; None for a fault of the server."""
+def known_error(error: Exception) -> ApiError | None:
+    """The answer for an error of the API, the translator, the engine or the documents; None for a fault of the server.
+
+    It has no traceback: the frames that the error passed would keep the request, its body and all that was made of it,
+    as long as the answer is kept, or until a full garbage collection where a frame refers to the answer."""
     match error:
+        case ApiError():
+            return error.with_traceback(None)
         case Overloaded():
             return ApiError("overloaded", "too many sentences are waiting; try again later")
         case TooManyFiles():

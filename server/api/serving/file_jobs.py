@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
 from server.api.requests.deadline import before
-from server.api.requests.errors import ApiError, from_engine
+from server.api.requests.errors import ApiError, known_error
 from server.api.serving.file_progress import FileProgress
 from server.api.serving.finished_files import FileReservation, FinishedFile, FinishedFiles
 from server.documents.batches import OnProgress
@@ -159,7 +159,7 @@ class FileJobs:
 
     def _keep_error(self, reservation: FileReservation, error: Exception) -> None:
         """Keep the error for the client; an unexpected error is logged."""
-        known = error if isinstance(error, ApiError) else from_engine(error)
+        known = known_error(error)
         if isinstance(error, DeadlineExceeded):
             message = f"the file was not translated within the server's file_timeout ({self._seconds:g} s)"
             known = ApiError("deadline_exceeded", message)

@@ -10,17 +10,24 @@ _UNFINISHED = re.compile(r"[0-9.,]++\Z")
 _SWAPPED = str.maketrans(".,", ",.")
 
 
-def with_notation_of(source: str, target: str, languages: tuple[str, str], is_whole: bool = True) -> str:
+def with_notation_of(
+    source: str,
+    target: str,
+    languages: tuple[str, str],
+    is_whole: bool = True,
+    mask: re.Pattern[str] | None = None,
+) -> str:
     """`target` with those numbers rewritten that have the digits of a number of `source`, in order, but another value.
     Only between `languages` of which one writes 1,234.5 and the other 1.234,5. Unless the target `is_whole`, more
-    digits of the number at its end may follow: that is left out. Linear in the lengths."""
+    digits of the number at its end may follow: that is left out. The numbers of masks stay: `mask` matches one. Linear
+    in the lengths."""
     known = (base_of(languages[0]), base_of(languages[1]))
     if not writes_otherwise(known):
         return target
     if not is_whole:
         target = _UNFINISHED.sub("", target)
     numbers: dict[str, deque[str]] = {}
-    for number in NUMBER.findall(source):
+    for number in NUMBER.findall(source if mask is None else mask.sub(" ", source)):
         if "." in number or "," in number:
             numbers.setdefault(_NO_DIGITS.sub("", number), deque()).append(number)
     if not numbers:
@@ -30,7 +37,13 @@ def with_notation_of(source: str, target: str, languages: tuple[str, str], is_wh
         same_digits = numbers.get(_NO_DIGITS.sub("", match[0]))
         return _in_notation(same_digits.popleft(), match[0], known) if same_digits else match[0]
 
-    return NUMBER.sub(rewritten, target)
+    if mask is None:
+        return NUMBER.sub(rewritten, target)
+    parts, last = list[str](), 0
+    for found in mask.finditer(target):
+        parts += (NUMBER.sub(rewritten, target[last : found.start()]), found[0])
+        last = found.end()
+    return "".join([*parts, NUMBER.sub(rewritten, target[last:])])
 
 
 def _in_notation(number: str, written: str, languages: tuple[str, str]) -> str:

@@ -39,7 +39,7 @@ def restore(masked: Masked, target: str, is_whole: bool = False, languages: tupl
     one. `languages`: codes of source and target."""
     if _is_only_masks(masked):
         return restore_continuation(masked, masked.text, frozenset())
-    target = with_notation_of(masked.text, _with_initial(masked, target) if is_whole else target, languages)
+    target = _with_notation(masked, _with_initial(masked, target) if is_whole else target, languages)
     return restore_continuation(masked, with_full_stop_of(masked.text, target), frozenset())
 
 
@@ -61,7 +61,7 @@ def restore_continuation(masked: Masked, target: str, decoded_masks: Set[int]) -
 def restore_beginning(masked: Masked, target: str, is_whole: bool, languages: tuple[str, str] = NO_LANGUAGES) -> str:
     """`restore` for a translation that is being decoded."""
     begun = _with_initial(masked, target, is_complete=False) if is_whole else target
-    return restore_partial(masked, with_notation_of(masked.text, begun, languages, is_whole=False))
+    return restore_partial(masked, _with_notation(masked, begun, languages, is_complete=False))
 
 
 def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = frozenset()) -> str:
@@ -79,9 +79,14 @@ def restore_partial(masked: Masked, target: str, decoded_masks: Set[int] = froze
 
 def _with_initial(masked: Masked, target: str, is_complete: bool = True) -> str:
     """The target with the sentence's initial, unless the sentence begins with a mask."""
-    if masked.spans and masked.find_masks(masked.text[: len(masked.stem) + 2]):
+    if masked.spans and _beginning_mask(masked.stem).match(masked.text):
         return target
     return with_initial_of(masked.text, target, is_complete)
+
+
+def _with_notation(masked: Masked, target: str, languages: tuple[str, str], is_complete: bool = True) -> str:
+    mask = mask_pattern(masked.stem) if masked.spans else None
+    return with_notation_of(masked.text, target, languages, is_complete, mask)
 
 
 def _with_accelerator(masked: Masked, target: str) -> str:
@@ -89,6 +94,11 @@ def _with_accelerator(masked: Masked, target: str) -> str:
         return target
     places = [match.span() for match in mask_pattern(masked.stem).finditer(target)] if masked.spans else []
     return masked.accelerator.put_on(target, places, is_unchanged=target == masked.text)
+
+
+@cache
+def _beginning_mask(stem: str) -> re.Pattern[str]:
+    return re.compile(rf"\W*+{stem}\s?+[0-9]", re.IGNORECASE)
 
 
 @cache

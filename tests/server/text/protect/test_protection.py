@@ -342,3 +342,18 @@ def test_only_the_first_copy_of_a_mask_stays(stem: str, pieces: list[str], decod
 )
 def test_words_between_placeholders_of_tags_are_read(sentence: str, read: str) -> None:
     assert mask(sentence, lambda character: True).text == read
+
+
+def test_numbers_of_masks_are_no_numbers() -> None:
+    """ "X10" has the digits of 1.0."""
+    text = "{a} {b} {c} {d} {e} {f} {g} {h} {i} {j} in version 1.0"
+    masked = mask(text, spells_ascii)
+    assert len(masked.spans) == 10
+    restored = restore(masked, masked.text, True, ("en", "de"))
+    assert (restored.text, restored.is_moved) == (text, False)
+
+
+@pytest.mark.parametrize("before", ["", '"', '("', "\u201e", "- "])
+def test_a_mask_has_no_initial(before: str) -> None:
+    masked = mask(f"{before}{{name}} fehlt", spells_ascii)
+    assert restore(masked, f"{before}is missing: X1", True).text == f"{before}is missing: {{name}}"
