@@ -25,12 +25,13 @@ class InFlight:
             raise type(self._rejection)(*self._rejection.args)
 
     def add(self, futures: "Sequence[Future[Any]]") -> None:
-        """Keep queued futures until they are resolved."""
+        """Keep queued futures until they are resolved. Raises EngineStopped where the worker has stopped since they
+        were accepted: resolved here, their callbacks would wait for locks of the caller."""
         self._futures.update(futures)
         for future in futures:
             future.add_done_callback(self._futures.discard)
-        if self.is_stopped and self._rejection is not None:  # it stopped after these were accepted
-            self.fail_all(self._rejection)
+        if self.is_stopped:
+            self.check_accepting()
 
     def fail_all(self, error: EngineStopped) -> None:
         """Resolve every future that is not resolved yet with `error`."""

@@ -8,12 +8,16 @@ from server.engine.in_flight import InFlight
 from server.engine.request import EngineStopped, ModelUnavailable
 
 
-def test_what_is_accepted_while_the_worker_stops_is_resolved() -> None:
+def test_what_is_queued_while_the_worker_stops_is_refused() -> None:
+    """And not resolved by the thread that queues it: callbacks would run under its locks."""
     in_flight, before, after = InFlight(), Future[int](), Future[int]()
     in_flight.add([before])
     in_flight.stop(ModelUnavailable("of a test"))
     assert not before.done()
-    in_flight.add([after])
+    with pytest.raises(ModelUnavailable):
+        in_flight.add([after])
+    assert not after.done()
+    in_flight.fail_all(ModelUnavailable("of a test"))
     assert [type(future.exception(timeout=0)) for future in (before, after)] == [ModelUnavailable] * 2
 
 

@@ -14,6 +14,7 @@ from server.backends.base import Backend, ScoreStep, Step
 from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
 from server.engine.engine import Engine
+from server.engine.queue_budget import Reservation
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest, SentenceResult
 from server.engine.worker import EngineWorker
 from server.settings import EngineSettings
@@ -370,3 +371,34 @@ def test_a_cancellation_may_race_with_the_result() -> None:
     request.on_cancel = lambda: called.append("cancelled")
     request.cancel()
     assert (request.is_cancelled, called) == (True, ["cancelled"])
+
+
+@pytest.mark.parametrize("is_abandoned", [True, False])
+def test_sentences_are_refused_by_a_worker_that_stops_while_they_are_queued(
+    worker: EngineWorker, monkeypatch: pytest.MonkeyPatch, is_abandoned: bool
+) -> None:
+    """The thread that queues them holds the lock of the searches."""
+    put = worker.queue.put
+
+    def put_and_stop(requests: list[SentenceRequest], reservation: Reservation | None = None) -> None:
+        put(requests, reservation)
+        stopping = threading.Thread(
+            target=lambda: worker.abandon(EngineStopped("of a test")) if is_abandoned else worker.stop()
+        )
+        stopping.start()
+        stopping.join(timeout=30)
+
+    monkeypatch.setattr(worker.queue, "put", put_and_stop)
+    errors = list[BaseException]()
+
+    def ask() -> None:
+        try:
+            worker.answer_all([SentenceRequest((5, 6, 3), OPTIONS), SentenceRequest((7, 3), OPTIONS)])
+        except BaseException as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(timeout=30)
+    assert not asking.is_alive()
+    assert [type(error) for error in errors] == [EngineStopped]
