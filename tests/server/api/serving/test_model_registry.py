@@ -5,6 +5,7 @@ import functools
 import shutil
 import tempfile
 import threading
+import time
 import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -37,6 +38,19 @@ class Began:
     translator: Translator
     answer: "Future[SentenceResult]"
     expected: str
+
+
+def ask(translator: Translator) -> "Future[SentenceResult]":
+    [ids] = translator.plan(TEXT).source_ids
+    request = SentenceRequest(ids, SearchOptions(beam_size=2, max_length=64))
+    translator.worker.answer_all([request])
+    return request.future
+
+
+def best_of(translator: Translator, answer: "Future[SentenceResult]") -> str:
+    """As the model writes it."""
+    [text] = translator.target_pieces.decode([answer.result(PATIENCE).hypotheses[0].ids])
+    return text
 
 
 class Models(RuleBasedStateMachine):
@@ -91,22 +105,16 @@ class Models(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(sorted(self.served)))
         translator = self.models[name]
         translator.users.acquire()
-        self.begun.append(Began(translator, self.ask(translator), self.translations[self.served[name]]))
-
-    def ask(self, translator: Translator) -> "Future[SentenceResult]":
-        [ids] = translator.plan(TEXT).source_ids
-        request = SentenceRequest(ids, SearchOptions(beam_size=2, max_length=64))
-        translator.worker.answer_all([request])
-        return request.future
+        self.begun.append(Began(translator, ask(translator), self.translations[self.served[name]]))
 
     @precondition(lambda self: self.begun)
     @rule(data=st.data())
     def end(self, data: st.DataObject) -> None:
         """It goes on with its own model, and may ask it again."""
-        begun = self.begun.pop(data.draw(st.integers(0, len(self.begun) - 1)))
-        for answer in (begun.answer, self.ask(begun.translator)):
-            best = answer.result(PATIENCE).hypotheses[0]
-            assert begun.translator.target_pieces.decode([best.ids]) == [begun.expected]
+        begun = self.begun[data.draw(st.integers(0, len(self.begun) - 1))]
+        for answer in (begun.answer, ask(begun.translator)):
+            assert best_of(begun.translator, answer) == begun.expected
+        self.begun.remove(begun)
         begun.translator.users.release()
 
     @invariant()
@@ -124,7 +132,8 @@ class Models(RuleBasedStateMachine):
     def teardown(self) -> None:
         for begun in self.begun:
             begun.translator.users.release()
-        self.models.retired.wait(lambda: PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        self.models.retired.wait(lambda: max(0.0, deadline - time.monotonic()))
         for translator in self.models.values():
             translator.stop(timeout=0)
         self.loop.close()
@@ -138,7 +147,7 @@ def test_any_order(pairs: dict[str, Path]) -> None:
     translations = []
     for artifact in Models.artifacts:
         translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
-        translations.append(translator.submit_text(TEXT, translator.options(beam_size=2)).wait().text)
+        translations.append(best_of(translator, ask(translator)))
         translator.stop(timeout=0)
     Models.translations = (translations[0], translations[1])
     assert translations[0] != translations[1]
