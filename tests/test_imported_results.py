@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.test_results import ROOT, measured, table
 
 PAGE = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
@@ -12,23 +14,27 @@ def kind(shape: str) -> str:
     return "no ring" if shape.startswith("firefox") else "full attention"
 
 
-def figures(case: str) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+def figures(case: str, file: str) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """The rows of ours with a list, the same beside the peer with a list, and ours over all words."""
     found = re.fullmatch(r"(\S+), beam (\d), (\d+) sentences?", case)
     assert found is not None
     shape, beam, batch = found.groups()
-    name, rows = f"{shape} int8 beam {beam} batch {batch}, {kind(shape)}", measured("imported")
+    name, rows = f"{shape} int8 beam {beam} batch {batch}, {kind(shape)}", measured(file)
     return rows[name + LISTED], rows[f"{name}{LISTED} (peer{LISTED})"], rows[name]
 
 
-def test_the_speed_of_imported_shapes_is_what_was_measured() -> None:
-    rows = table("imported shape (tokens/s)", PAGE)
+@pytest.mark.parametrize(
+    ("head", "file"),
+    [("imported shape (tokens/s)", "imported"), ("imported shape, VNNI (tokens/s)", "imported-vnni")],
+)
+def test_the_speed_of_imported_shapes_is_what_was_measured(head: str, file: str) -> None:
+    rows = table(head, PAGE)
     for case, *cells in rows:
-        listed, both, whole = figures(case)
+        listed, both, whole = figures(case, file)
         speeds = [listed["ours"], whole["ours"], both["peer"], whole["peer"]]
         ratios = [listed["ratio"], whole["ratio"], both["ratio"]]
         assert cells == [*(f"{speed:,.0f}" for speed in speeds), *(f"{ratio:.2f}" for ratio in ratios)]
-    assert len(rows) == sum(row.endswith((", full attention", ", no ring")) for row in measured("imported"))
+    assert len(rows) == sum(row.endswith((", full attention", ", no ring")) for row in measured(file))
 
 
 def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:
