@@ -21,7 +21,7 @@ from export.onnx_graph.step import build_step_graph, export_step
 from export.onnx_graph.used_entries import attend_used_entries
 from export.onnx_graph.words import Words
 from export.score_graph import score_graph
-from export.shared_weights import share_weights
+from export.shared_weights import SharedWeights
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
 from server.artifact.manifest import GraphFiles, Manifest
@@ -75,33 +75,42 @@ def write_onnx(
     ranges = input_ranges if graph.precision == "int8" else None
     projection, words = projection_for(ranges), Words.of(model)
     listed = (shortlist, projection, words) if shortlist is not None and graph.step_shortlist else None
-    step = traces.get("step", lambda: export_step(model, manifest))
-    models = {
-        graph.encode: build_encode_graph(model, manifest, ranges, listed, traces),
-        graph.step: build_step_graph(step, manifest, ranges, projection, words),
-    }
-    if graph.step_shortlist:
-        models[graph.step_shortlist] = build_step_graph(step, manifest, ranges, projection, words, shortlist)
-    if graph.context is not None and in_context is not None:
-        document, seen = in_context.document, in_context.ranges if graph.precision == "int8" else None
-        built = (
-            document_graphs(document, seen, traces)
-            if document.on_encoder
-            else decoder_context_graphs(document, manifest, seen, traces)
-        )
-        models |= {getattr(graph.context, kind): item for kind, item in built.items()}
+    models = dict[str, onnx.ModelProto]()
+    with SharedWeights(folder / f"weights.{graph.precision}.bin") as weights:
+        models[graph.encode] = weights.outside(build_encode_graph(model, manifest, ranges, listed, traces))
+        step = traces.get("step", lambda: export_step(model, manifest))
+        models[graph.step] = weights.outside(build_step_graph(step, manifest, ranges, projection, words))
+        if graph.step_shortlist:
+            over_list = build_step_graph(step, manifest, ranges, projection, words, shortlist)
+            models[graph.step_shortlist] = weights.outside(over_list)
+        del step
+        if graph.context is not None and in_context is not None:
+            document, seen = in_context.document, in_context.ranges if graph.precision == "int8" else None
+            built = (
+                document_graphs(document, seen, traces)
+                if document.on_encoder
+                else decoder_context_graphs(document, manifest, seen, traces)
+            )
+            models |= {getattr(graph.context, kind): weights.outside(item) for kind, item in built.items()}
+        if graph.align:
+            aligning = build_align_graph(model, manifest, ranges, head_of(model, manifest), traces)
+            models[graph.align] = weights.outside(aligning)
     steps = [(graph.step, graph.score), *([] if graph.context is None else [(graph.context.step, graph.context.score)])]
     models |= {score: score_graph(models[step]) for step, score in steps if score}
     if model.config.ngram is None:
         for name in filter(None, (graph.step, graph.step_shortlist)):
             attend_used_entries(models[name], manifest.ring_tensors)
-    if graph.align:
-        models[graph.align] = build_align_graph(model, manifest, ranges, head_of(model, manifest), traces)
-    write_sharing(models, folder, f"weights.{graph.precision}.bin")
+    write_graphs(models, folder)
 
 
 def write_sharing(models: Mapping[str, onnx.ModelProto], folder: Path, weights: str) -> None:
     """Write graphs under their file names, and equal weights of theirs once, in the file `weights`."""
-    share_weights(list(models.values()), folder / weights)
+    with SharedWeights(folder / weights) as shared:
+        models = {name: shared.outside(model) for name, model in models.items()}
+    write_graphs(models, folder)
+
+
+def write_graphs(models: Mapping[str, onnx.ModelProto], folder: Path) -> None:
+    """Write graphs under their file names."""
     for name, model in models.items():
         (folder / name).write_bytes(model.SerializeToString())

@@ -1,8 +1,9 @@
 """One weights file for several ONNX graphs: constants that are equal are stored once, beside the graphs."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import onnx
 from onnx import external_data_helper
@@ -12,18 +13,50 @@ SMALLEST = 4096
 ALIGNMENT = 64
 
 
-def share_weights(models: Sequence[onnx.ModelProto], path: Path) -> None:
-    """Move the large constants of all models into the file `path`; the models then name it relative to themselves."""
-    offsets: dict[bytes, int] = {}
-    with path.open("wb") as file:
-        for model in models:
-            for tensor in model.graph.initializer:
-                if len(tensor.raw_data) >= SMALLEST:
-                    key = hashlib.sha256(tensor.raw_data).digest()
-                    if key not in offsets:
-                        file.write(bytes(-file.tell() % ALIGNMENT))
-                        offsets[key] = file.tell()
-                        file.write(tensor.raw_data)
-                    offset, length = offsets[key], len(tensor.raw_data)
-                    external_data_helper.set_external_data(tensor, path.name, offset=offset, length=length)
-                    tensor.ClearField("raw_data")
+class SharedWeights:
+    """The file, while graphs are built and leave their weights in it one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offsets: dict[bytes, int] = {}
+
+    def __enter__(self) -> Self:
+        self._file = self.path.open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def outside(self, model: onnx.ModelProto) -> onnx.ModelProto:
+        """A copy whose large constants are in the file, which it names relative to itself. The memory of the model's
+        own is free once the model is: a message keeps what a field had."""
+        graph = model.graph
+        copy = onnx.ModelProto(
+            ir_version=model.ir_version, producer_name=model.producer_name, opset_import=model.opset_import
+        )
+        copy.graph.name = graph.name
+        for field in ("node", "input", "output", "value_info"):
+            getattr(copy.graph, field).extend(getattr(graph, field))
+        for tensor in graph.initializer:
+            copy.graph.initializer.append(self._outside(tensor))
+        return copy
+
+    def _outside(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
+        length = len(tensor.raw_data)
+        if length < SMALLEST:
+            return tensor
+        moved = onnx.TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type, raw_data=b"")
+        external_data_helper.set_external_data(moved, self.path.name, self._add(tensor.raw_data), length)
+        moved.ClearField("raw_data")
+        return moved
+
+    def _add(self, values: bytes) -> int:
+        """The offset of `values` in the file."""
+        key = hashlib.sha256(values).digest()
+        if key not in self._offsets:
+            self._file.write(bytes(-self._file.tell() % ALIGNMENT))
+            self._offsets[key] = self._file.tell()
+            self._file.write(values)
+        return self._offsets[key]

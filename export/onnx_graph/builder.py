@@ -12,6 +12,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from export.onnx_graph.weightless import without_weights
+
 OPSET = 18
 IR_VERSION = 9
 MICROSOFT = "com.microsoft"
@@ -50,17 +52,16 @@ class GraphBuilder:
 
     @classmethod
     def of(cls, exported: onnx.ModelProto, name: str) -> "GraphBuilder":
-        """A copy of an exported graph, to be edited and continued."""
-        graph, model = cls(name), onnx.ModelProto()
-        model.CopyFrom(exported)
-        graph._constants = {tensor.name: tensor for tensor in model.graph.initializer}
-        graph._inputs = {tensor.name: tensor for tensor in model.graph.input}
-        graph._outputs = {tensor.name: tensor for tensor in model.graph.output}
-        for node in model.graph.node:
+        """A copy of an exported graph, to be edited and continued. Values of constants are shared, as in `copy`."""
+        graph = cls(name)
+        graph._constants = {tensor.name: tensor for tensor in exported.graph.initializer}
+        graph._inputs = {tensor.name: tensor for tensor in exported.graph.input}
+        graph._outputs = {tensor.name: tensor for tensor in exported.graph.output}
+        for node in exported.graph.node:
             if node.op_type == "Constant":
                 graph._constants[node.output[0]] = helper.get_node_attr_value(node, "value")
             else:
-                graph._add(node)
+                graph._add(copied(node))
         return graph
 
     @classmethod
@@ -76,9 +77,7 @@ class GraphBuilder:
         twin = GraphBuilder(self.name)
         twin._count = self._count
         for node in self._nodes:
-            own = NodeProto()
-            own.CopyFrom(node)
-            twin._add(own)
+            twin._add(copied(node))
         twin._constants, twin._small = dict(self._constants), dict(self._small)
         twin._inputs, twin._outputs = dict(self._inputs), dict(self._outputs)
         return twin
@@ -101,6 +100,10 @@ class GraphBuilder:
     def array(self, tensor: str) -> NDArray[Any] | None:
         """The value of a constant; None for other tensors."""
         return numpy_helper.to_array(self._constants[tensor]) if tensor in self._constants else None
+
+    def shape(self, tensor: str) -> tuple[int, ...] | None:
+        """The shape of a constant; None for other tensors."""
+        return tuple(self._constants[tensor].dims) if tensor in self._constants else None
 
     def constant_names(self) -> list[str]:
         return list(self._constants)
@@ -209,15 +212,14 @@ class GraphBuilder:
         """The finished, checked model, without nodes that no output needs."""
         nodes = needed_in_order(self._nodes, list(self._outputs))
         read = {name for node in nodes for name in names_read(node)}
-        graph = helper.make_graph(
-            nodes,
-            self.name,
-            [tensor for name, tensor in self._inputs.items() if name in read],
-            list(self._outputs.values()),
-            [named(tensor, name) for name, tensor in self._constants.items() if name in read],
-        )
+        constants = {name: tensor for name, tensor in self._constants.items() if name in read}
+        inputs = [tensor for name, tensor in self._inputs.items() if name in read]
+        graph = helper.make_graph(nodes, self.name, inputs, list(self._outputs.values()))
         model = helper.make_model(graph, opset_imports=opsets(), ir_version=IR_VERSION, producer_name="ringmt")
-        onnx.checker.check_model(model)
+        for name, tensor in constants.items():  # copied once: make_graph and make_model copy all that they are given
+            model.graph.initializer.append(tensor)
+            model.graph.initializer[-1].name = name
+        onnx.checker.check_model(without_weights(model))
         return model
 
 
@@ -228,9 +230,10 @@ def rename(names: Any, old: str, new: str) -> None:
             names[index] = new
 
 
-def named(tensor: TensorProto, name: str) -> TensorProto:
-    tensor.name = name
-    return tensor
+def copied(node: NodeProto) -> NodeProto:
+    copy = NodeProto()
+    copy.CopyFrom(node)
+    return copy
 
 
 def names_read(node: NodeProto) -> list[str]:

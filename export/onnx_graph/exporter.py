@@ -3,10 +3,12 @@
 import io
 import warnings
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import onnx
 import torch
+from onnx import numpy_helper
 from torch import nn
 
 from export.onnx_graph.builder import IR_VERSION, OPSET, opsets
@@ -22,7 +24,7 @@ RETIREMENT = "You are using the legacy TorchScript-based ONNX export"
 
 def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes, outputs: Axes) -> onnx.ModelProto:
     """Trace a module; `inputs` and `outputs` name its flat tensors. Weights keep the names of the module's parameters;
-    inputs that no operator reads are left out."""
+    inputs and weights that no operator reads are left out."""
     free = {name: {i: axis for i, axis in enumerate(axes) if axis} for name, axes in {**inputs, **outputs}.items()}
     buffer: Any = io.BytesIO()  # taken by the tracing exporter, though torch's type hints know files only
     with warnings.catch_warnings(), torch.inference_mode():
@@ -38,6 +40,7 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
             opset_version=OPSET,
             do_constant_folding=False,
             keep_initializers_as_inputs=True,  # or equal weights, such as biases of zero, lose their names but for one
+            export_params=False,  # the exporter would copy weights several times, and takes at most 2 GiB of them
             dynamo=False,
         )
     model = onnx.load_from_string(buffer.getvalue())
@@ -45,8 +48,12 @@ def export_module(module: nn.Module, arguments: tuple[object, ...], inputs: Axes
     model.ClearField("producer_version")
     del model.opset_import[:]
     model.opset_import.extend(opsets())
-    weights = {weight.name for weight in model.graph.initializer}
-    read = {name for node in model.graph.node for name in node.input} - weights
-    for tensor in [tensor for tensor in model.graph.input if tensor.name not in read]:
-        model.graph.input.remove(tensor)
+    read = {name for node in model.graph.node for name in node.input}
+    values = dict(chain(module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)))
+    for tensor in list(model.graph.input):
+        if tensor.name not in inputs and tensor.name in read:
+            weight = values[tensor.name].detach().cpu().numpy()
+            model.graph.initializer.append(numpy_helper.from_array(weight, tensor.name))
+        if tensor.name not in inputs or tensor.name not in read:
+            model.graph.input.remove(tensor)
     return model

@@ -20,6 +20,9 @@ WEIGHT_LEVELS = 64
 255) and a weight in 16 bits: 2 x 255 x 64 fits, 2 x 255 x 127 saturates and gives a wrong sum. So all processors
 compute the same integers."""
 
+ROWS = 4096
+"""Output channels that are quantized at a time."""
+
 
 @dataclass(frozen=True)
 class Levels:
@@ -45,8 +48,13 @@ class QuantizedWeight:
 
 def quantize_weight(weight: Array) -> QuantizedWeight:
     """Symmetric, per output channel (row of `weight` [out, in])."""
-    scale = np.maximum(np.abs(weight).max(axis=1) / WEIGHT_LEVELS, SMALLEST_RANGE).astype(np.float32)
-    values = np.clip(np.round(weight / scale[:, None]), -WEIGHT_LEVELS, WEIGHT_LEVELS).astype(np.int8)
+    largest = np.maximum(weight.max(axis=1), -weight.min(axis=1))
+    scale = np.maximum(largest / WEIGHT_LEVELS, SMALLEST_RANGE).astype(np.float32)
+    values = np.empty(weight.shape, np.int8)
+    for first in range(0, len(weight), ROWS):  # 256,206 words have 1 GB, which would be copied four times
+        rows = slice(first, first + ROWS)
+        levels = np.round(weight[rows] / scale[rows, None])
+        values[rows] = np.clip(levels, -WEIGHT_LEVELS, WEIGHT_LEVELS)
     return QuantizedWeight(values, scale)
 
 

@@ -31,15 +31,14 @@ def linear_maps(graph: GraphBuilder) -> list[LinearMap]:
 def linear_map(graph: GraphBuilder, product: NodeProto) -> LinearMap | None:
     """The linear map that a MatMul belongs to, None for products of two tensors."""
     turn = graph.maker(product.input[1], "Transpose")
-    weight = None if turn is None else graph.array(turn.input[0])
-    if turn is None or weight is None or weight.ndim != 2:
+    shape = None if turn is None else graph.shape(turn.input[0])
+    if turn is None or shape is None or len(shape) != 2:
         return None
     result = product.output[0]
     readers = graph.readers(result)
     if len(readers) == 1 and readers[0].op_type == "Add":
         [bias] = [name for name in readers[0].input if name != result] or [""]
-        values = graph.array(bias)
-        if values is not None and values.shape == weight.shape[:1]:
+        if graph.shape(bias) == shape[:1]:
             return LinearMap(readers[0].output[0], product.input[0], turn.input[0], bias)
     return LinearMap(result, product.input[0], turn.input[0], "")
 

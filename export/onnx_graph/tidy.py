@@ -8,6 +8,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper
 
 from export.onnx_graph.builder import GraphBuilder
+from export.onnx_graph.weightless import without_weights
 
 
 def attribute(node: NodeProto, name: str) -> Any:
@@ -18,7 +19,7 @@ def attribute(node: NodeProto, name: str) -> Any:
 def drop_idle_casts(graph: GraphBuilder, model: onnx.ModelProto) -> None:
     """Remove casts to the same type, and identities. Types are inferred in `model`, the exported
     graph."""
-    inferred = onnx.shape_inference.infer_shapes(model).graph
+    inferred = onnx.shape_inference.infer_shapes(without_weights(model)).graph
     types = {tensor.name: tensor.type.tensor_type.elem_type for tensor in (*inferred.value_info, *inferred.input)}
     for node in graph.nodes("Cast", "Identity"):
         if node.op_type == "Identity" or types.get(node.input[0]) == attribute(node, "to"):

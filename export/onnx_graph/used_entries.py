@@ -14,6 +14,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from export.onnx_graph.builder import needed_in_order
+from export.onnx_graph.weightless import without_weights
 
 SIDE_BY_SIDE = 16
 """Kernels add so many entries side by side: with a multiple of it a sum has the same order as over the whole ring."""
@@ -34,7 +35,7 @@ def attend_used_entries(step: onnx.ModelProto, rings: Sequence[str]) -> None:
     nodes = [*counts, *(in_branches(node) if node in attentions else node for node in graph.node)]
     del graph.node[:]
     graph.node.extend(needed_in_order(nodes, [output.name for output in graph.output]))
-    onnx.checker.check_model(step)
+    onnx.checker.check_model(without_weights(step))
 
 
 def count_entries(graph: onnx.GraphProto, ring: str) -> list[NodeProto]:

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 
 from export.onnx_graph.builder import GraphBuilder
-from export.shared_weights import SMALLEST, share_weights
+from export.shared_weights import SMALLEST, SharedWeights
 
 
 def test_equal_constants_are_stored_once_and_read_by_every_graph(tmp_path: Path) -> None:
@@ -21,7 +21,8 @@ def test_equal_constants_are_stored_once_and_read_by_every_graph(tmp_path: Path)
             x = graph.op("MatMul", x, graph.constant(matrix.astype(np.float32)))
         graph.output(x, "y", "float32", ["row", 64])
         models[name], expected[name] = graph.model(), np.linalg.multi_dot([np.eye(64), *matrices, np.eye(64)])
-    share_weights(list(models.values()), tmp_path / "weights.bin")
+    with SharedWeights(tmp_path / "weights.bin") as weights:
+        models = {name: weights.outside(model) for name, model in models.items()}
     assert (tmp_path / "weights.bin").stat().st_size == 2 * 64 * 64 * 4
     for name, model in models.items():
         (tmp_path / f"{name}.onnx").write_bytes(model.SerializeToString())
