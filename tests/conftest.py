@@ -19,6 +19,7 @@ from model.translation_model import TranslationModel
 from tests.build_once import build_once
 from tests.documents import ContextArtifact, lively_document_model, write_document_artifact
 from tests.models import lively_model, tiny_config, write_artifact
+from tests.time_limit import time_limit
 
 torch.set_num_threads(1)
 settings.register_profile("any machine", settings.default, deadline=None)  # one that is busy takes long for anything
@@ -43,6 +44,24 @@ def pytest_collection(session: pytest.Session) -> None:
     for module in modules[int(name.removeprefix("gw")) :: count]:
         with contextlib.suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(module.with_suffix("").parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    with time_limit():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with time_limit():
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    with time_limit():
+        yield
 
 
 def pytest_collection_finish() -> None:
