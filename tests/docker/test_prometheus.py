@@ -12,6 +12,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.children import child
 from tests.docker.test_metrics_table import DOCKER, expressions
 from tests.server.api.conftest import RunningServer, until
 from tests.server.redis_server import free_port
@@ -34,13 +35,9 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
     shutil.copy(DOCKER / "prometheus/alerts.yml", folder)
     port = free_port()
     command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
-    with subprocess.Popen(
-        [*command, f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
+    command += [f"--web.listen-address=127.0.0.1:{port}"]
+    with child(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+        yield f"http://127.0.0.1:{port}"
 
 
 def query(address: str, expression: str) -> list[dict[str, object]]:

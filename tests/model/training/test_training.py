@@ -4,8 +4,6 @@ import argparse
 import dataclasses
 import json
 import math
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,6 +20,7 @@ from model.training.commands import train_command
 from model.training.document_recipe import load_any_recipe
 from model.training.recipe import RECIPES
 from model.training.train import Training, encode_corpus, prepare_vocabulary, train
+from tests.children import PATIENCE, child
 from tests.model.runs import SAMPLE, metrics, tiny
 
 
@@ -57,14 +56,12 @@ def test_a_killed_process_goes_on_too(trained: Path, tmp_path: Path) -> None:
     """SIGKILL at an arbitrary moment after the first checkpoint."""
     given = ["--recipe", "tiny", "--data", str(SAMPLE), "--out", str(tmp_path), "--threads", "1"]
     command = [sys.executable, "-m", "server.cli", "train", *given, "--steps", "100000"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not (tmp_path / "training-state.pt").exists():
-        assert process.poll() is None, process.stderr.read() if process.stderr else ""
-        time.sleep(0.01)  # the processor is the other process's
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    if process.stderr:
-        process.stderr.close()
+    with (tmp_path / "log").open("w+b") as log, child(command, stderr=log) as process:
+        give_up = time.monotonic() + PATIENCE
+        while not (tmp_path / "training-state.pt").exists():
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < give_up, "it writes no checkpoint"
+            time.sleep(0.01)  # the processor is the other process's
     before = metrics(tmp_path)
     steps = 10 * (len(before) + 1)
     parser = argparse.ArgumentParser()

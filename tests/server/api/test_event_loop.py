@@ -105,13 +105,15 @@ def longest_wait(served: Served, path: str, **request: Any) -> Waits:
 
     with served.client() as client, ThreadPoolExecutor(1) as pool:
         watching = pool.submit(watch)
-        is_watched.wait(PATIENCE)
+        assert is_watched.wait(PATIENCE)
         waits.clear()
         started = time.monotonic()
-        answer = client.post(path, **request)
-        seconds = time.monotonic() - started
-        is_over.set()
-        watching.result()
+        try:
+            answer = client.post(path, **request)
+        finally:
+            seconds = time.monotonic() - started
+            is_over.set()
+        watching.result(PATIENCE)
     assert answer.is_success, answer.text
     assert len(waits) >= 5, f"{len(waits)} answers in {seconds} seconds"
     return Waits(seconds, max(waits), statistics.median(waits))

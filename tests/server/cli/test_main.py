@@ -20,6 +20,7 @@ from server.stores.sqlite import SqliteStore
 from server.telemetry.metrics import Metrics
 from server.translation.offline import LineReader, translate_lines
 from server.translation.translator import Translator
+from tests.children import child
 from tests.server.api.conftest import until
 
 LINES = "Yes.\n\n  Where is the station?  \n\x00\nYes.\n" * 3
@@ -67,7 +68,7 @@ def test_a_read_error_is_raised() -> None:
 
 def test_a_closed_pipe_ends_quietly(tiny_artifact: Path) -> None:
     command = [sys.executable, "-m", "server.cli", "translate", "--models", str(tiny_artifact), "--precision", "fp32"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -138,7 +139,7 @@ def test_serve_answers_and_stops_at_sigterm(tiny_artifact: Path) -> None:
         port = free.getsockname()[1]
     flags = ["--models", str(tiny_artifact), "--precision", "fp32", "--port", str(port)]
     command = [sys.executable, "-m", "server.cli", "serve", *flags]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with child(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         try:
             while b"running on" not in (line := process.stderr.readline()):
@@ -191,9 +192,8 @@ def test_an_interrupted_document_continues(
     kept = [*flags, "--context-store", url]
     store = open_store(url)
     try:
-        with subprocess.Popen([sys.executable, "-m", "server.cli", "translate", *kept, "--slots", "1"]) as process:
+        with child([sys.executable, "-m", "server.cli", "translate", *kept, "--slots", "1"]):
             until(lambda: num_translated(store) > 0, "a part is translated")
-            process.kill()
         assert 0 < num_translated(store) < 200
         finished = {
             sentence.index: sentence

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -155,7 +156,8 @@ def followed(one: OneServer, name: str) -> list[tuple[int, str]]:
     """The stored sentences that a client receives until the document is done, however often it is disconnected."""
     found: list[tuple[int, str]] = []
     headers = one.headers
-    while True:
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
         with (
             contextlib.suppress(httpx.TransportError),
             one.served.client() as client,
@@ -170,6 +172,8 @@ def followed(one: OneServer, name: str) -> list[tuple[int, str]]:
                     headers = {**headers, "Last-Event-ID": place}
                 if event == "sentence":
                     found.append((data["index"], data["translation"]))
+                    give_up = time.monotonic() + PATIENCE
+    raise AssertionError(f"nothing came for {PATIENCE} seconds after {len(found)} sentences")
 
 
 def stored(url: str, names: list[str]) -> dict[str, list[Any]]:

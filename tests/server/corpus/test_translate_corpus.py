@@ -10,6 +10,7 @@ import pytest
 from server.cli import main as cli
 from server.keys.lines import new_key
 from server.settings import EngineSettings
+from tests.children import child
 from tests.models import SENTENCES, lively_model, tiny_config, write_artifact
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.processes import ROOT, starting
@@ -180,14 +181,12 @@ def test_a_killed_run_continues_with_servers_that_stop_and_start(
             "server.cli",
             *command(path, output, "--servers", a.url, b.url, "--in-flight", "1"),
         ]
-        with subprocess.Popen(run, cwd=ROOT, stderr=subprocess.PIPE) as process:
+        with child(run, cwd=ROOT, stderr=subprocess.DEVNULL):
             until(lambda: part.exists() and part.stat().st_size > 0, "some lines are written")
-            process.kill()
-            process.communicate()
         done = part.read_bytes().count(b"\n")
         assert 0 < done < len(lines)
         until(b.answers, "the other server is ready")
-        with subprocess.Popen(run, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        with child(run, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
             until(lambda: part.read_bytes().count(b"\n") > done, "it continues")
             a.kill()
             after = part.read_bytes().count(b"\n")

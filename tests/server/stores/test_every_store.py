@@ -14,6 +14,7 @@ from server.stores.interface import Conflict, ContextStore, StoreError, UnknownD
 from server.stores.limits import DocumentLimits, StoreFull
 from server.stores.open_store import open_store
 from server.stores.records import Leg, Part, Sentence
+from tests.children import PATIENCE
 from tests.server.documents.some import SERVED, document, keep, sentence
 
 ODD_TEXT = "a\0b \ud800 \N{ROCKET}\u2028\r\n\"'\\ {} NULL"
@@ -208,7 +209,7 @@ def test_concurrent_updates_are_each_whole(store: ContextStore) -> None:
 def test_concurrent_claims_share_the_work(store: ContextStore) -> None:
     for index in range(40):
         keep(store, f"d{index}")
-    start = threading.Barrier(4)
+    start = threading.Barrier(4, timeout=PATIENCE)
 
     def claim_all(worker: int) -> list[str]:
         start.wait()
@@ -232,7 +233,7 @@ def test_concurrent_creations_keep_to_the_bound(
     for index in range(num_kept):
         keep(store, f"kept{index}", state="done")
     other = store if store_url == "memory://" else open_store(store_url)
-    start = threading.Barrier(8)
+    start = threading.Barrier(8, timeout=PATIENCE)
 
     def create(worker: int) -> int:
         mine, created = (store, other)[worker % 2], 0

@@ -11,6 +11,7 @@ from hypothesis.stateful import initialize, invariant, rule
 from server.stores.glossaries import GlossariesFull, GlossaryChanged, GlossaryLimits, GlossaryStore, UnknownGlossary
 from server.stores.interface import ContextStore, StoreError
 from server.stores.open_store import open_store
+from tests.children import PATIENCE
 from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 
 MANY = GlossaryLimits(100, 1000)
@@ -120,7 +121,7 @@ def test_glossaries_outlive_their_store_where_documents_do(store_url: str) -> No
 
 
 def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None:
-    limits, at_once = GlossaryLimits(5, 1000), threading.Barrier(12)
+    limits, at_once = GlossaryLimits(5, 1000), threading.Barrier(12, timeout=PATIENCE)
 
     def put(number: int) -> bool:
         at_once.wait()
@@ -137,7 +138,7 @@ def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None
 
 def test_of_those_who_change_the_same_one_wins(store: ContextStore) -> None:
     store.glossaries.put("shop", "a", "old", MANY)
-    at_once = threading.Barrier(8)
+    at_once = threading.Barrier(8, timeout=PATIENCE)
 
     def put(number: int) -> bool:
         at_once.wait()

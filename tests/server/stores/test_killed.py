@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.stores.open_store import open_store
+from tests.children import child
 from tests.server.redis_server import flush
 
 ROOT = Path(__file__).parents[3]
@@ -37,7 +38,7 @@ def test_every_write_is_whole_or_absent(kind: str, writes: int, tmp_path: Path, 
         port = request.getfixturevalue("redis_port")
         flush(port)
         url = f"redis://127.0.0.1:{port}/0"
-    with subprocess.Popen([sys.executable, "-c", WRITER, url], cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+    with child([sys.executable, "-c", WRITER, url], cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         for _ in range(writes):
             acknowledged = int(writer.stdout.readline())

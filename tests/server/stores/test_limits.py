@@ -12,6 +12,7 @@ from server.stores.interface import ContextStore
 from server.stores.limits import GROWTH, Bound, DocumentLimits, StoreFull, TooLargeToKeep, Usage
 from server.stores.memory import MemoryStore
 from server.stores.records import Document, Part, Sentence
+from tests.children import PATIENCE
 from tests.server.documents.some import SERVED, document, keep, sentence
 
 BIG = "x" * 10_000
@@ -114,7 +115,7 @@ def keep_one_more(store: ContextStore, limits: DocumentLimits) -> None:
 
 
 def test_no_more_come_to_be_however_many_come_at_once(store: ContextStore) -> None:
-    limits, at_once = DocumentLimits(owner_documents=5, documents=8), threading.Barrier(12)
+    limits, at_once = DocumentLimits(owner_documents=5, documents=8), threading.Barrier(12, timeout=PATIENCE)
 
     def create_one(number: int) -> str | None:
         owner = "shop" if number % 3 else "desk"

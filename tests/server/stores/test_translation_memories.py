@@ -26,6 +26,7 @@ from server.stores.translation_memories import (
     UnknownMemory,
     deleted_since,
 )
+from tests.children import PATIENCE
 from tests.server.stores.agreeing import AgreeingStores, all_outcomes
 from tests.server.stores.test_growth import MAX_GROWTH, CountedSqlite
 
@@ -210,7 +211,7 @@ def test_a_generation_names_the_last_deletions(store: ContextStore) -> None:
 
 
 def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None:
-    limits, at_once = MemoryLimits(1, 5, 1000, 1000), threading.Barrier(12)
+    limits, at_once = MemoryLimits(1, 5, 1000, 1000), threading.Barrier(12, timeout=PATIENCE)
     store.translation_memories.create("shop", "a", "", limits)
 
     def put(number: int) -> bool:

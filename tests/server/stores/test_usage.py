@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from server.stores.interface import ContextStore
 from server.stores.open_store import open_store
 from server.stores.usage import Counter
+from tests.children import child
 
 ROOT = Path(__file__).parents[3]
 DAY, MONTH = "2026-11-26", "2026-11"
@@ -39,9 +40,7 @@ def test_several_processes_lose_no_increment(store_url: str) -> None:
     with contextlib.ExitStack() as stack:
         writers = [
             stack.enter_context(
-                subprocess.Popen(
-                    [*command, f"w{number}", str(BATCHES)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-                )
+                child([*command, f"w{number}", str(BATCHES)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             )
             for number in range(PROCESSES)
         ]

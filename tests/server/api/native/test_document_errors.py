@@ -18,7 +18,7 @@ from server.backends.onnx.context import OnnxContext
 from server.settings import EngineSettings
 from server.stores.interface import StoreError
 from server.stores.open_store import open_store
-from tests.server.api.conftest import RunningServer, ready, running, settings_for, until
+from tests.server.api.conftest import PATIENCE, RunningServer, ready, running, settings_for, until
 from tests.server.api.documents import MANY, STORY, Documents, checked, translations
 from tests.server.api.test_odd_input import BODIES, TEXTS
 from tests.server.documents.some import keep
@@ -251,7 +251,7 @@ def test_a_client_that_disconnects_while_it_waits_leaves_no_document(document_ar
         fields = {"sentences": MANY, "source": "en", "target": "de", "wait": True}
         body = httpx.Request("POST", server.url, json=fields).content
         host, port = server.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             head = "POST /v1/documents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
             connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
             until(lambda: server.sentences > 0, "the document is being translated")

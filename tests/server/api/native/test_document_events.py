@@ -152,6 +152,7 @@ def test_an_interrupted_stream_continues_where_it_ended(
             with client.stream("GET", path, headers=headers) as response:
                 if response.status_code == 204:
                     break
+                assert response.status_code == 200
                 for event_id, event in ids_and_events(response.iter_lines(), 1):
                     assert (event_id is None) == (event[0] == "translated")
                     if event_id is not None:

@@ -102,7 +102,7 @@ def test_probes_and_texts_are_answered_while_a_file_is_read(patient: Served) -> 
 def test_a_client_that_hangs_up_ends_the_process(patient: Served) -> None:
     body = httpx.Request("POST", patient.url, data=FIELDS, files={"file": ("a.md", BUSY)})
     head = f"POST /v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: {body.headers['content-type']}\r\n"
-    with socket.create_connection(("127.0.0.1", patient.port)) as client:
+    with socket.create_connection(("127.0.0.1", patient.port), timeout=PATIENCE) as client:
         content = body.read()
         client.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
         pid = busy_parser(patient.process.pid)

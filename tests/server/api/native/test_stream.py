@@ -181,12 +181,14 @@ def test_a_client_that_hangs_up_frees_its_slots_at_the_next_step(
     content = json.dumps(body).encode()
     host, port = server.url.removeprefix("http://").split(":")
     cancelled = server.metric("requests_cancelled_total", stage="running", model="tiny")
-    with socket.create_connection((host, int(port))) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         head = "POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         connection.sendall(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
         received = b""
         while b"event: beginning" not in received:
-            received += connection.recv(65536)
+            more = connection.recv(65536)
+            assert more, received
+            received += more
         assert is_held.wait(PATIENCE)
         running = server.state.translators["tiny"].worker.running_sentences
     until(lambda: server.metric("requests_in_progress", model="tiny") == 0, "the request is over")

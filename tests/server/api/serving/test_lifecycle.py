@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from server.settings import EngineSettings
-from tests.server.api.conftest import RunningServer, running, settings_for, until
+from tests.server.api.conftest import PATIENCE, RunningServer, running, settings_for, until
 
 MANY_SENTENCES = "We walk home in the rain, and where is the station?\n" * 370
 
@@ -65,7 +65,7 @@ def hang_up_while_translating(server: RunningServer) -> None:
     """Send a long request, wait until it runs, close the connection."""
     body = httpx.Request("POST", server.url, json={"text": MANY_SENTENCES, "source": "en", "target": "de"}).content
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         head = "POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
         connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         until(lambda: server.sentences > 0, "the request is being worked on")

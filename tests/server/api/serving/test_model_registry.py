@@ -138,8 +138,12 @@ class Models(RuleBasedStateMachine):
             translator.stop(timeout=0)
         self.loop.close()
         shutil.rmtree(self.folder)
+        until(lambda: not self.threads_left(), "no thread of an engine is left")
+
+    def threads_left(self) -> list[threading.Thread]:
+        """`stop` waits for no step of an engine that is being made."""
         left = set(threading.enumerate()) - self.threads
-        assert not [thread for thread in left if thread.name.startswith(("engine-", "retire-"))]
+        return [thread for thread in left if thread.name.startswith(("engine-", "retire-"))]
 
 
 def test_any_order(pairs: dict[str, Path]) -> None:
@@ -191,6 +195,7 @@ def test_memory_is_released_after_the_last_reference(pairs: dict[str, Path], mon
     assert not given_back.wait(HELD_SECONDS / 4)
     del held
     assert model() is None
-    models.retired.wait(lambda: PATIENCE)
+    deadline = time.monotonic() + PATIENCE
+    models.retired.wait(lambda: max(0.0, deadline - time.monotonic()))
     assert given_back.is_set()
     models["en-de"].stop(timeout=0)

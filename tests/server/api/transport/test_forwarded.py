@@ -15,6 +15,7 @@ import pytest
 from server.api.app import create_app
 from server.api.transport.forwarded import Proxies
 from server.runtime.setting_fields import SettingsError
+from tests.children import child
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.redis_server import free_port
 
@@ -128,12 +129,13 @@ def nginx(folder: Path, upstream: str) -> Iterator[str]:
     )
     user = " user root;" if os.getuid() == 0 else ""
     command = ["nginx", "-c", str(folder / "nginx.conf"), "-g", f"daemon off;{user}", "-e", str(folder / "error.log")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with child(command, stderr=subprocess.DEVNULL) as process:
         try:
             until(lambda: is_open(f"http://127.0.0.1:{port}/mt/livez"), "nginx answers")
             yield f"http://127.0.0.1:{port}/mt"
         finally:
             process.terminate()
+            process.wait(PATIENCE)  # until it has ended its workers
 
 
 def is_open(address: str) -> bool:
