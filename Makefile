@@ -21,10 +21,10 @@ test: $(VENV)/.dev  ## install and run the tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 ray: $(VENV)/.ray  ## install Ray (500 MB) and test two replicas under Ray Serve
-	$(BIN)/python -m pytest -q tests/docker/test_ray.py
+	$(BIN)/python -m pytest -q -o faulthandler_timeout=0 tests/docker/test_ray.py
 
 chaos: $(VENV)/.dev  ## try to break a server for an hour or so (SCALE=1 is what the tests do)
-	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP tests/server/chaos tests/server/api/test_any_request.py
+	CHAOS_SCALE=$(SCALE) $(BIN)/python -m pytest -q -x -rP -o faulthandler_timeout=0 tests/server/chaos tests/server/api/test_any_request.py
 
 hostile: $(VENV)/.dev  ## what hostile inputs cost a server, in five minutes; writes loadtest/report-hostile.json (BEFORE=...)
 	$(BIN)/python -m loadtest.hostile --json loadtest/report-hostile.json $(if $(BEFORE),--before $(BEFORE))

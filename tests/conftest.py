@@ -8,6 +8,7 @@ import os
 import ssl
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -46,21 +47,27 @@ def pytest_collection(session: pytest.Session) -> None:
             importlib.import_module(".".join(module.with_suffix("").parts))
 
 
+def limited(item: pytest.Item) -> AbstractContextManager[None]:
+    """The limit of a test, or what its mark `time_limit` says."""
+    mark = item.get_closest_marker("time_limit")
+    return time_limit(*mark.args) if mark else time_limit()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Iterator[None]:
-    with time_limit():
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with limited(item):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Iterator[None]:
-    with time_limit():
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with limited(item):
         yield
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown() -> Iterator[None]:
-    with time_limit():
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    with limited(item):
         yield
 
 

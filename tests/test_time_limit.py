@@ -74,6 +74,11 @@ def test_every_test_is_limited_also_after_a_block_of_its_own() -> None:
     assert 10 < seconds_left() <= TEST_SECONDS
 
 
+@pytest.mark.time_limit(1000.0)
+def test_a_test_may_have_a_limit_of_its_own() -> None:
+    assert TEST_SECONDS < seconds_left() <= 1000
+
+
 @pytest.fixture
 def limited_fixture() -> float:
     return seconds_left()

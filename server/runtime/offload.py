@@ -54,30 +54,34 @@ class SliceScheduler:
         self, max_running: int, slice_seconds: float = SLICE_SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._free, self.slice_seconds, self.clock = max_running, slice_seconds, clock
-        self._waiting: FairQueue[Callable[[], None]] = FairQueue(quantum=1, weights=WEIGHTS)
+        self._waiting: FairQueue[Callable[[], bool]] = FairQueue(quantum=1, weights=WEIGHTS)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """Jobs that wait for a slice."""
         return len(self._waiting)
 
-    def request_slice(self, begin: Callable[[], None], owner: Caller, job: object) -> None:
-        """Call `begin` when the job's slice starts, from any thread; `begin` must not block."""
+    def request_slice(self, begin: Callable[[], bool], owner: Caller, job: object) -> None:
+        """Call `begin` when the job's slice starts, from any thread; `begin` must not block, and returns whether the
+        job begins."""
         with self._lock:
             if not self._free:
                 self._waiting.put(begin, 1, owner.tenant, owner.service, job)
                 return
             self._free -= 1
-        begin()
+        if not begin():
+            self.end_slice()
 
     def end_slice(self) -> None:
         """End a slice: the next job begins."""
-        with self._lock:
-            if not self._waiting:
-                self._free += 1
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._free += 1
+                    return
+                begin = self._waiting.pop()
+            if begin():
                 return
-            begin = self._waiting.pop()
-        begin()
 
 
 class _Job:
@@ -93,9 +97,19 @@ class _Job:
         self._waits, self._wait = not is_short.get(), LONGEST_WAIT  # a short request's own job does not wait for it
 
     def start(self) -> None:
-        """Run in a new daemon thread when its slice starts."""
-        thread = threading.Thread(target=self._run, name=f"work-{next(_NUMBERS)}", daemon=True)
-        self._scheduler.request_slice(thread.start, self._owner, self)
+        """Run in a new daemon thread when its slice starts. The future raises RuntimeError where the system has no
+        thread for it."""
+        self._scheduler.request_slice(self._begin, self._owner, self)
+
+    def _begin(self) -> bool:
+        try:
+            threading.Thread(target=self._run, name=f"work-{next(_NUMBERS)}", daemon=True).start()
+        except RuntimeError as error:
+            self._call = None
+            if self.future.set_running_or_notify_cancel():
+                self.future.set_exception(error)
+            return False
+        return True
 
     def abandon(self) -> None:
         self._is_abandoned = True
@@ -136,7 +150,7 @@ class _Job:
         if len(self._scheduler):  # otherwise no other job waits
             granted = threading.Event()
             # Queued behind the others before the slice ends: otherwise the job might get the next slice itself.
-            self._scheduler.request_slice(granted.set, self._owner, self)
+            self._scheduler.request_slice(lambda: granted.set() is None, self._owner, self)
             self._scheduler.end_slice()
             granted.wait()
             if self._is_abandoned:

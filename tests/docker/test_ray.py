@@ -29,7 +29,10 @@ from tests.server.api.transport.test_protocol import rest_of
 from tests.server.processes import ROOT
 from tests.server.redis_server import free_port, running_redis
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: make ray")
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: make ray"),
+    pytest.mark.time_limit(600.0),
+]
 MANY = [SENTENCES[index % 7] for index in range(200)]
 START_SECONDS = 240.0
 NEVER_LOGGED = "lighthouse keeper"
