@@ -18,6 +18,16 @@ class Child(subprocess.Popen[Any]):
     def communicate(self, input: Any = None, timeout: float | None = PATIENCE) -> tuple[Any, Any]:
         return super().communicate(input, timeout)
 
+    def end(self) -> None:
+        """Kill the process, if it has not ended, and close its pipes without reading them: what it started may have
+        them, and live on."""
+        self.kill()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what is left to be written is read by nobody
+                    pipe.close()
+        self.wait()
+
 
 @contextlib.contextmanager
 def child(command: Sequence[object], **options: Any) -> Iterator[Child]:
@@ -27,15 +37,4 @@ def child(command: Sequence[object], **options: Any) -> Iterator[Child]:
     try:
         yield process
     finally:
-        end(process)
-
-
-def end(process: Child) -> None:
-    """Kill a process, if it has not ended, and close its pipes without reading them: what it started may have them, and
-    live on."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):  # what is left to be written is read by nobody
-                pipe.close()
-    process.wait()
+        process.end()

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import inspect
 import os
 import ssl
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import httpx
 import pytest
 import torch
 from hypothesis import settings
@@ -18,6 +20,7 @@ from hypothesis import settings
 from model.document import DocumentModel
 from model.translation_model import TranslationModel
 from tests.build_once import build_once
+from tests.children import PATIENCE
 from tests.documents import ContextArtifact, lively_document_model, write_document_artifact
 from tests.models import lively_model, tiny_config, write_artifact
 from tests.time_limit import time_limit
@@ -95,6 +98,16 @@ def _one_tls_context() -> Iterator[None]:
     none of them speaks TLS."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient_http_clients() -> Iterator[None]:
+    """By default, httpx gives up after five seconds, which a busy machine may take for any answer."""
+    by_default = inspect.signature(httpx.Client).parameters["timeout"].default
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "read", "write", "pool"):
+            patch.setattr(by_default, name, PATIENCE)
         yield
 
 

@@ -42,7 +42,7 @@ def wait_for_a_thread_at_the_end_of_a_block() -> None:
 
 
 def wait_in_an_event_loop() -> None:
-    asyncio.run(asyncio.Event().wait())  # type: ignore[arg-type]
+    asyncio.run(asyncio.Event().wait())
 
 
 def compute_on_and_on() -> None:

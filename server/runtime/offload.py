@@ -149,8 +149,13 @@ class _Job:
             return
         if len(self._scheduler):  # otherwise no other job waits
             granted = threading.Event()
+
+            def begin() -> bool:
+                granted.set()
+                return True
+
             # Queued behind the others before the slice ends: otherwise the job might get the next slice itself.
-            self._scheduler.request_slice(lambda: granted.set() is None, self._owner, self)
+            self._scheduler.request_slice(begin, self._owner, self)
             self._scheduler.end_slice()
             granted.wait()
             if self._is_abandoned:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.children import Child, end
+from tests.children import Child
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.redis_server import free_port
 from tests.server.zygote import Forked
@@ -101,7 +101,7 @@ def starting(
     try:
         yield served
     finally:
-        end(served.process)
+        served.process.end()
 
 
 @contextlib.contextmanager

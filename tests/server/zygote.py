@@ -37,8 +37,6 @@ MOST_BYTES = 2**17
 class Forked:
     """A fork of the zygote that runs a program, with the methods of `tests.children.Child` that tests use."""
 
-    stdin = stdout = None
-
     def __init__(self, program: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         reading, writing = os.pipe()
         self.stderr = os.fdopen(reading, "rb", buffering=0)
@@ -75,6 +73,12 @@ class Forked:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill the process, if it has not ended."""
+        self.kill()
+        self.stderr.close()
+        self.wait()
 
     def communicate(self, timeout: float | None = PATIENCE) -> tuple[str, str]:
         """The end of the process, and what it wrote to its standard error. Raises subprocess.TimeoutExpired."""

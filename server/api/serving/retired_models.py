@@ -32,12 +32,13 @@ class RetiredModels:
         while not translator.users.wait_until_zero(POLL_SECONDS) and not self._must_stop.is_set():
             pass
         translator.stop(timeout=0)
-        gone = threading.Event()
-        weakref.finalize(translator, gone.set).atexit = False
+        is_held = threading.Lock()  # no Event: a garbage collection may free the model while this thread has its lock
+        is_held.acquire()
+        weakref.finalize(translator, is_held.release).atexit = False
         del translator
         collect()
-        if not gone.is_set():
-            gone.wait(HELD_SECONDS)
+        if is_held.locked():
+            is_held.acquire(timeout=HELD_SECONDS)
             collect()
         trim_heap()
 

@@ -243,7 +243,9 @@ def test_a_client_that_hangs_up_gives_back_what_its_file_held(tiny_artifact: Pat
         both.hold()
         for path in ("/v1/files", "/translate_file"):
             with both.http("other") as http, pytest.raises(httpx.ReadTimeout):
-                http.post(path, data=FORM, files={"file": ("a.txt", TEXT.encode())}, timeout=0.5)
+                http.post(
+                    path, data=FORM, files={"file": ("a.txt", TEXT.encode())}, timeout=httpx.Timeout(PATIENCE, read=0.5)
+                )
         until(lambda: both.server.metric("files", model="") == 0, "no file is held")
         both.go_on()
         both.nothing_is_left()
