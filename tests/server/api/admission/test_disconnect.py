@@ -39,14 +39,20 @@ def test_clients_that_leave_as_soon_as_they_have_asked_cost_no_work(
     body = json.dumps({"text": "A dog.", "source": "en", "target": "de"}).encode()
     address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
     [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()
-    all_have_left = threading.Event()
+    is_held, all_have_left = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        is_held.set()
+        all_have_left.wait(PATIENCE)
+
     with contextlib.ExitStack() as stack:
         clients = [stack.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(CLIENTS)]
         for client in clients:
             client.sendall(request("/livez"))
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
         before = gone(server)
-        loop.call_soon_threadsafe(all_have_left.wait, PATIENCE)
+        loop.call_soon_threadsafe(hold)
+        assert is_held.wait(PATIENCE)  # before: a busy machine would answer the first of them
         for client in clients:
             client.sendall(request("/v1/translate", body))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)

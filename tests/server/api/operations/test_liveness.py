@@ -27,10 +27,16 @@ def test_an_idle_engine_is_alive(tiny_artifact: Path, monkeypatch: pytest.Monkey
 
 def test_a_loop_that_is_blocked_answers_no_probe(tiny_artifact: Path) -> None:
     """Nothing but the loop answers /livez: a probe that times out is a red one."""
-    goes_on = threading.Event()
+    is_held, goes_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        is_held.set()
+        goes_on.wait(60)
+
     with ready(settings_for(tiny_artifact)) as server:
         [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()
-        loop.call_soon_threadsafe(goes_on.wait, 60)
+        loop.call_soon_threadsafe(hold)
+        assert is_held.wait(60)
         with pytest.raises(httpx.TimeoutException):
             httpx.get(f"{server.url}/livez", timeout=0.5)
         goes_on.set()
