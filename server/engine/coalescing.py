@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from server.engine.in_flight import InFlight
 from server.engine.queue_budget import Reservation
 from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
 from server.engine.translation_cache import TranslationCache
-from server.scheduling.fair_queue import FlowPath
 from server.telemetry.labels import SearchLookup
 
 NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
@@ -103,32 +103,24 @@ class CoalescedSearch(SentenceRequest):
                 member.on_partial(ids)
 
 
-Submit = Callable[[Sequence[SentenceRequest], Reservation | None], None]
-"""Queues all sentences or none, with the room that was reserved for them."""
-
-
 class SearchCoalescer:
-    """Takes sentences from any thread and resolves them, from the cache or through a `submit` that queues all sentences
-    or none. It refers to no engine, except for sentences in flight."""
+    """Takes sentences from any thread, and resolves them from the cache or queues searches for them."""
 
     def __init__(
         self,
         cache: TranslationCache,
-        add_flow: Callable[[SentenceRequest, FlowPath], None],
+        in_flight: InFlight,
         on_lookup: Callable[[SearchLookup], None] = lambda _: None,
     ) -> None:
-        """`add_flow` adds a queued sentence to another flow (see
-        RequestQueue.requeue); `on_lookup` is called for every lookup."""
-        self.cache, self._add_flow, self._on_lookup = cache, add_flow, on_lookup
+        """`on_lookup` is called for every lookup."""
+        self.cache, self._in_flight, self._on_lookup = cache, in_flight, on_lookup
         self._lock = threading.Lock()
         """Acquired before the queue's lock, never while holding it."""
         self._searches: dict[bytes, CoalescedSearch] = {}
         """Searches that other requests may still join."""
 
-    def submit(
-        self, requests: Sequence[SentenceRequest], submit: Submit, reservation: Reservation | None = None
-    ) -> None:
-        """Resolve or queue all sentences, or none. Raises what `submit` raises."""
+    def submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
+        """Resolve or queue all sentences, or none. `reservation` and errors: see InFlight.submit."""
         cached: list[tuple[SentenceRequest, bytes]] = []
         plain: list[SentenceRequest] = []
         joining: list[tuple[SentenceRequest, CoalescedSearch]] = []
@@ -143,8 +135,8 @@ class SearchCoalescer:
                 elif (search := self._searches.get(key) or new.get(key)) is not None:
                     joining.append((request, search))
                 else:
-                    new[key] = self._search(key, [request], submit)
-            submit([*plain, *new.values()], reservation)
+                    new[key] = self._search(key, [request])
+            self._in_flight.submit([*plain, *new.values()], reservation)
             self._searches |= new
             for search in new.values():
                 self._attach(search)
@@ -158,11 +150,11 @@ class SearchCoalescer:
             for _ in range(count):
                 self._on_lookup(lookup)
 
-    def _search(self, key: bytes, members: list[SentenceRequest], submit: Submit) -> CoalescedSearch:
+    def _search(self, key: bytes, members: list[SentenceRequest]) -> CoalescedSearch:
         """A search that is not queued yet."""
         search = CoalescedSearch(key, members)
-        holder = [(search, submit)]  # a future keeps its callbacks: emptied, so that the search is freed
-        search.future.add_done_callback(lambda future: self._done(*holder.pop(), future))
+        holder = [search]  # a future keeps its callbacks: emptied, so that the search is freed
+        search.future.add_done_callback(lambda future: self._done(holder.pop(), future))
         return search
 
     def _attach(self, search: CoalescedSearch) -> None:
@@ -180,7 +172,7 @@ class SearchCoalescer:
         self._attach_member(request, search)
         search.add(request)
         if request.flow != search.flow:
-            self._add_flow(search, request.flow)
+            self._in_flight.queue.requeue(search, request.flow)
 
     def _leave(self, member: SentenceRequest, search: CoalescedSearch) -> None:
         """Cancel a member: the others continue without it. With the last member the search itself is cancelled."""
@@ -199,7 +191,7 @@ class SearchCoalescer:
         if self._searches.get(search.key) is search:
             del self._searches[search.key]
 
-    def _done(self, search: CoalescedSearch, submit: Submit, future: "Future[SentenceResult]") -> None:
+    def _done(self, search: CoalescedSearch, future: "Future[SentenceResult]") -> None:
         """Runs in the engine's thread."""
         error = future.exception()
         if error is None:
@@ -220,7 +212,7 @@ class SearchCoalescer:
             if member not in remaining:
                 member.future.set_exception(error)
         if remaining:
-            self._search_again(search, list(remaining), submit)
+            self._search_again(search, list(remaining))
 
     def _resolve(self, members: Sequence[SentenceRequest], result: SentenceResult) -> None:
         """Resolve all members. The first gets the search's timings; the others only waited."""
@@ -229,11 +221,11 @@ class SearchCoalescer:
             waited = Timings(queue=now - member.arrival, encode=0.0, decode=0.0)
             member.future.set_result(dataclasses.replace(result, timings=waited) if index else result)
 
-    def _search_again(self, search: CoalescedSearch, members: list[SentenceRequest], submit: Submit) -> None:
-        again = self._search(search.key, members, submit)
+    def _search_again(self, search: CoalescedSearch, members: list[SentenceRequest]) -> None:
+        again = self._search(search.key, members)
         try:
             with self._lock:
-                submit([again], None)
+                self._in_flight.submit([again])
                 self._searches.setdefault(again.key, again)
                 self._attach(again)
         except Exception as error:

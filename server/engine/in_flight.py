@@ -1,23 +1,39 @@
-"""What a worker has accepted and not resolved yet."""
+"""The way into the engine's queue: every sentence and side task that a worker accepts, until it is resolved."""
 
 import contextlib
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
-from server.engine.request import EngineStopped
+from server.engine.queue_budget import Reservation
+from server.engine.request import EngineStopped, SentenceRequest, SideTask
+from server.engine.scheduler import RequestQueue
 
 
 class InFlight:
-    """The futures of all sentences and side tasks, also of those that a stuck thread works on, and whether more of them
-    are accepted. Safe from any thread."""
+    """Queues sentences and side tasks, and keeps their futures, also of those that a stuck thread works on, until they
+    are resolved. Safe from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: RequestQueue) -> None:
+        self.queue = queue
         self._futures: set[Future[Any]] = set()
         self._rejection: EngineStopped | None = None
         """Why no more are accepted; None while they are."""
         self.is_stopped = False
         """What runs now is the last."""
+
+    def submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
+        """Queue all sentences or none; with a `reservation` they are a portion of those that have it. Raises Overloaded
+        or EngineStopped."""
+        self.check_accepting()
+        self.queue.put(list(requests), reservation)
+        self.add([request.future for request in requests])
+
+    def submit_side_task(self, side_task: "SideTask[Any]") -> None:
+        """Queue a side task. Raises Overloaded or EngineStopped."""
+        self.check_accepting()
+        self.queue.put_side_task(side_task)
+        self.add([side_task.future])
 
     def check_accepting(self) -> None:
         """Raises EngineStopped."""

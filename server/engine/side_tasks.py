@@ -13,7 +13,6 @@ from server.backends.context import ContextAttention, ContextBackend, EncodedSou
 from server.engine.batches import encoder_batches
 from server.engine.in_flight import InFlight
 from server.engine.request import SideTask
-from server.engine.scheduler import RequestQueue
 
 Result = TypeVar("Result")
 
@@ -22,9 +21,9 @@ class SideTasks:
     """Queues side tasks of any thread, which the engines run. Sentences in flight are not delayed. All methods that
     return futures raise Overloaded and EngineStopped."""
 
-    def __init__(self, backends: Sequence[Backend], queue: RequestQueue, in_flight: InFlight) -> None:
+    def __init__(self, backends: Sequence[Backend], in_flight: InFlight) -> None:
         """`backends`: the same graphs on each device."""
-        self._backends, self._queue, self._in_flight = backends, queue, in_flight
+        self._backends, self._in_flight = backends, in_flight
 
     def compute_states(
         self,
@@ -92,10 +91,8 @@ class SideTasks:
 
     def submit(self, function: Callable[[Backend], Result], cost: int, owner: Hashable) -> "Future[Result]":
         """Queue a function, which is called with the backend of the engine that runs it. `cost`: see SideTask."""
-        self._in_flight.check_accepting()
         side_task = SideTask(function, cost, owner)
-        self._queue.put_side_task(side_task)
-        self._in_flight.add([side_task.future])
+        self._in_flight.submit_side_task(side_task)
         return side_task.future
 
 

@@ -47,15 +47,15 @@ class EngineWorker:
         self._shortest_source = (*backend.manifest.source_prefix, backend.manifest.special_ids.eos)
         self._settings = settings
         self.context: ContextBackend | None = backend.context
-        self._in_flight = InFlight()
-        self.side_tasks = SideTasks(self._backends, self.queue, self._in_flight)
+        self.in_flight = InFlight(self.queue)
+        self.side_tasks = SideTasks(self._backends, self.in_flight)
         meter = EngineMeter(metrics, model)
         shares = [settings.slots // workers + (index < settings.slots % workers) for index in range(workers)]
         self._engines = [
             Engine(place, self.queue, slots, meter, workers) for place, slots in zip(placed, shares, strict=True)
         ]
         self._threads = [
-            EngineThread(engine, self._in_flight, f"engine-{model}-{index}")
+            EngineThread(engine, self.in_flight, f"engine-{model}-{index}")
             for index, engine in enumerate(self._engines)
         ]
         self._searches = self._share(settings.translation_cache_bytes, meter)
@@ -81,7 +81,7 @@ class EngineWorker:
         self._cache = TranslationCache(cache_bytes, meter.evicted) if cache_bytes else None
         if self._cache is None:
             return None
-        return SearchCoalescer(self._cache, self.queue.requeue, meter.looked_up)
+        return SearchCoalescer(self._cache, self.in_flight, meter.looked_up)
 
     @classmethod
     def load(cls, artifact: Artifact, settings: EngineSettings, metrics: Metrics) -> "EngineWorker":
@@ -106,22 +106,19 @@ class EngineWorker:
 
     def submit(self, request: SentenceRequest) -> None:
         """Queue one sentence. Raises Overloaded or EngineStopped."""
-        self.submit_all([request])
+        self.in_flight.submit([request])
 
-    def submit_all(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
-        """Queue all sentences or none; with a `reservation` they are a portion of those that have it. Raises Overloaded
-        or EngineStopped."""
-        self._in_flight.check_accepting()
-        self.queue.put(list(requests), reservation)
-        self._in_flight.add([request.future for request in requests])
+    def submit_all(self, requests: Sequence[SentenceRequest]) -> None:
+        """Queue all sentences or none. Raises Overloaded or EngineStopped."""
+        self.in_flight.submit(requests)
 
     def answer_all(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
         """Like `submit_all`, but sentences whose result is cached, or that are being decoded already, are not
         queued."""
         if self._searches is None:
-            self.submit_all(requests, reservation)
+            self.in_flight.submit(requests, reservation)
         else:
-            self._searches.submit(requests, self.submit_all, reservation)
+            self._searches.submit(requests, reservation)
 
     def warm_up(self) -> None:
         """Decode one short sentence. Raises the engine's error, and ModelUnavailable when there is no result after
@@ -143,7 +140,7 @@ class EngineWorker:
     @property
     def has_failed(self) -> bool:
         """A thread ended, and nobody stopped it."""
-        return self.has_exited and not self._in_flight.is_stopped
+        return self.has_exited and not self.in_flight.is_stopped
 
     @property
     def is_stuck(self) -> bool:
@@ -167,23 +164,23 @@ class EngineWorker:
     def drain(self, timeout: float) -> bool:
         """Accept no more sentences and wait up to `timeout` seconds until all in flight are resolved; returns whether
         they are."""
-        self._in_flight.reject()
+        self.in_flight.reject()
         until = time.monotonic() + timeout
-        return self.queue.wait_until(lambda: self._in_flight.is_stopped or self.queue.is_drained, until)
+        return self.queue.wait_until(lambda: self.in_flight.is_stopped or self.queue.is_drained, until)
 
     def abandon(self, error: EngineStopped) -> None:
         """Accept nothing more, and resolve everything in flight with `error` at once. Threads exit after their current
         step; a stuck thread cannot be ended, and is not waited for."""
-        self._in_flight.stop(error)
+        self.in_flight.stop(error)
         self.queue.close()
         self.queue.clear()
-        self._in_flight.fail_all(error)
+        self.in_flight.fail_all(error)
         if self._cache is not None:  # a stuck thread keeps this worker alive
             self._cache.clear()
 
     def close(self) -> None:
         """Accept nothing more; threads exit after their current step."""
-        self._in_flight.stop()
+        self.in_flight.stop()
         self.queue.close()
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
@@ -194,4 +191,4 @@ class EngineWorker:
             if thread.ident is not None:
                 thread.join(max(0.0, until - time.monotonic()))  # a stuck thread must not keep the process alive
         self.queue.clear()
-        self._in_flight.fail_all(EngineStopped("the server was stopped before the sentence was translated"))
+        self.in_flight.fail_all(EngineStopped("the server was stopped before the sentence was translated"))

@@ -159,13 +159,13 @@ class Count:
 
     def __init__(self, translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sentences = 0
-        submit = translator.worker.submit_all
+        submit = translator.worker.in_flight.submit
 
         def counted(requests: Collection[Any], reservation: Reservation | None) -> None:
             self.sentences += len(requests)
             submit(list(requests), reservation)
 
-        monkeypatch.setattr(translator.worker, "submit_all", counted)
+        monkeypatch.setattr(translator.worker.in_flight, "submit", counted)
 
 
 @pytest.mark.parametrize("sources", [["Yes."], ["Yes.", "No. Never."]])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from server.backends.context import ContextAttention, SentenceContext, full_context
 from server.engine.coalescing import CoalescedSearch, SearchCoalescer, key_of, packed, unpacked
 from server.engine.engine import Engine
+from server.engine.in_flight import InFlight
 from server.engine.queue_budget import Reservation
 from server.engine.request import (
     Cancelled,
@@ -27,6 +28,7 @@ from server.engine.request import (
     SentenceResult,
     Timings,
 )
+from server.engine.scheduler import RequestQueue
 from server.engine.translation_cache import TranslationCache
 from server.telemetry.labels import SearchLookup
 from tests.server.engine.conftest import LoadBackend
@@ -38,25 +40,33 @@ OPTIONS = SearchOptions(max_length=20)
 SOURCE = (5, 6, 7, 8, 3)
 
 
+class CountedQueue(InFlight):
+    """`num_queued`: sentences that were queued until now."""
+
+    num_queued = 0
+
+    def submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
+        super().submit(requests, reservation)
+        self.num_queued += len(requests)
+
+
 class CoalescedEngine:
-    """An engine behind a SearchCoalescer; `lookups` counts cache lookups by result, `decoded` sentences that the engine
-    received."""
+    """An engine behind a SearchCoalescer; `lookups` counts cache lookups by result."""
 
     def __init__(self, load: LoadBackend, budget: int = 1_000_000, slots: int = 2, max_waiting: int = 1_000) -> None:
         self.engine: Engine = new_engine(load("onnx", "fp32"), slots, max_waiting)
         self.lookups: Counter[SearchLookup] = Counter()
-        self.decoded = 0
+        self.queued = CountedQueue(self.engine.queue)
         self.cache = TranslationCache(budget)
-        self.searches = SearchCoalescer(
-            self.cache, self.engine.queue.requeue, lambda lookup: self.lookups.update([lookup])
-        )
+        self.searches = SearchCoalescer(self.cache, self.queued, lambda lookup: self.lookups.update([lookup]))
 
-    def _submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None) -> None:
-        self.engine.queue.put(list(requests), reservation)
-        self.decoded += len(requests)
+    @property
+    def decoded(self) -> int:
+        """Sentences that the engine received."""
+        return self.queued.num_queued
 
     def submit(self, *requests: SentenceRequest) -> None:
-        self.searches.submit(requests, self._submit)
+        self.searches.submit(requests)
 
     def step(self) -> None:
         self.engine.step()
@@ -193,28 +203,24 @@ def test_a_search_has_the_latest_deadline_of_its_members(
     seconds: list[int | None], together: int, leave: list[int]
 ) -> None:
     """Whether members are submitted together, join or are cancelled. None: no deadline."""
-    queued: list[SentenceRequest] = []
-    searches = SearchCoalescer(TranslationCache(10_000), lambda search, flow: None)
+    queue = RequestQueue(100)
+    searches = SearchCoalescer(TranslationCache(10_000), InFlight(queue))
     now = time.monotonic()
     options = [dataclasses.replace(OPTIONS, deadline=None if wait is None else now + wait) for wait in seconds]
     members = [SentenceRequest(SOURCE, option) for option in options]
 
-    def submit(requests: Sequence[SentenceRequest], _: Reservation | None) -> None:
-        queued.extend(requests)
-
-    searches.submit(members[:together], submit)
+    searches.submit(members[:together])
     for member in members[together:]:
-        searches.submit([member], submit)
-    [search] = queued
+        searches.submit([member])
+    [search] = queue.take(100, 100)[0]
     assert search.deadline == max(request.deadline for request in members)
     for index in leave:
         if index < len(members) and len(members) > 1:
             members.pop(index).cancel()
             assert search.deadline == max(request.deadline for request in members)
             assert not search.is_cancelled
-    search.future.set_running_or_notify_cancel()
     search.future.set_exception(DeadlineExceeded("expired before its deadline was extended"))
-    again = queued[1]  # no member is expired: they are searched again together
+    [again] = queue.take(100, 100)[0]  # no member is expired: they are searched again together
     assert again.deadline == max(request.deadline for request in members)
     assert not any(request.future.done() for request in members)
 

@@ -6,11 +6,12 @@ import pytest
 
 from server.engine.in_flight import InFlight
 from server.engine.request import EngineStopped, ModelUnavailable
+from server.engine.scheduler import RequestQueue
 
 
 def test_what_is_queued_while_the_worker_stops_is_refused() -> None:
     """And not resolved by the thread that queues it: callbacks would run under its locks."""
-    in_flight, before, after = InFlight(), Future[int](), Future[int]()
+    in_flight, before, after = InFlight(RequestQueue(10)), Future[int](), Future[int]()
     in_flight.add([before])
     in_flight.stop(ModelUnavailable("of a test"))
     assert not before.done()
@@ -22,7 +23,7 @@ def test_what_is_queued_while_the_worker_stops_is_refused() -> None:
 
 
 def test_what_is_resolved_already_stays_as_it_is() -> None:
-    in_flight, answered, cancelled, waiting = InFlight(), Future[int](), Future[int](), Future[int]()
+    in_flight, answered, cancelled, waiting = InFlight(RequestQueue(10)), Future[int](), Future[int](), Future[int]()
     in_flight.add([answered, cancelled, waiting])
     answered.set_result(1)
     assert cancelled.cancel()
@@ -34,7 +35,7 @@ def test_what_is_resolved_already_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_nothing_more_is_accepted_and_work_in_flight_goes_on(stops: bool) -> None:
-    in_flight, future = InFlight(), Future[int]()
+    in_flight, future = InFlight(RequestQueue(10)), Future[int]()
     in_flight.check_accepting()
     in_flight.add([future])
     in_flight.reject()
@@ -47,7 +48,7 @@ def test_nothing_more_is_accepted_and_work_in_flight_goes_on(stops: bool) -> Non
 
 
 def test_a_model_that_failed_says_so_when_the_server_stops_later() -> None:
-    in_flight = InFlight()
+    in_flight = InFlight(RequestQueue(10))
     in_flight.stop(ModelUnavailable("of a test"))
     in_flight.reject()
     in_flight.stop()

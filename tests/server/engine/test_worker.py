@@ -332,7 +332,7 @@ def test_a_stopped_worker_is_freed_at_once(load: LoadBackend, is_abandoned: bool
         worker.close()
         for thread in worker.threads:
             thread.join(timeout=30)
-        worker._in_flight._rejection = None
+        worker.in_flight._rejection = None
         worker.answer_all([unanswered])
         if is_abandoned:
             worker.abandon(EngineStopped("of a test"))

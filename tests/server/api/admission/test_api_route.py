@@ -10,9 +10,9 @@ from types import FrameType
 
 import pytest
 
+from server.engine.in_flight import InFlight
 from server.engine.queue_budget import Reservation
 from server.engine.request import SentenceRequest
-from server.engine.worker import EngineWorker
 from server.scheduling.shared_budget import SharedBudget
 from server.text.split.plan import TextPlan
 from server.translation.translator import Translator
@@ -41,13 +41,13 @@ def full(limit: int) -> SharedBudget:
     return budget
 
 
-def lost(worker: EngineWorker, requests: Sequence[SentenceRequest], reservation: Reservation | None) -> None:
+def lost(in_flight: InFlight, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
     """An engine that takes sentences and never answers."""
 
 
 def test_the_deadline_is_the_documented_one(tiny_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with ready(settings_for(tiny_artifact, request_timeout=0.2)) as server:
-        monkeypatch.setattr(EngineWorker, "submit_all", lost)
+        monkeypatch.setattr(InFlight, "submit", lost)
         for fields in ({}, {"context": "Yes."}):
             seconds = list[float]()
             while len(seconds) < 4 and not (seconds and seconds[-1] < 1.7):  # a busy machine answers late now and then

@@ -215,7 +215,7 @@ def test_a_retry_after_a_timeout_doubles_no_work(tiny_artifact: Path, monkeypatc
     with ready(settings_for(tiny_artifact)) as server:
         [translator] = server.state.translators.values()
         # An engine that never answers.
-        monkeypatch.setattr(translator.worker, "submit_all", lambda requests, _: attempts.append(requests))
+        monkeypatch.setattr(translator.worker.in_flight, "submit", lambda requests, *_: attempts.append(requests))
         with pytest.raises(deepl.ConnectionException):
             DeepLClient("a key", server_url=server.url).translate_text(TEXT, source_lang="EN", target_lang="DE")
         assert len(attempts) >= 2  # one that hangs up early enough never reaches the engine
