@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 from server.artifact.manifest import ContextKind
 from server.backends.alignment import IdPair
 from server.backends.context import ContextBackend
-from server.engine.portions import queue_all
+from server.engine.asynchronous import queue_all, wait_for_all
 from server.engine.request import (
     DeadlineExceeded,
     Overloaded,
@@ -16,7 +16,6 @@ from server.engine.request import (
     SentenceRequest,
     SentenceResult,
 )
-from server.engine.wait import wait_for_all
 from server.runtime.offload import INLINE_CHARS, offload_above
 from server.runtime.short_requests import short_requests
 from server.scheduling.caller import Service, current

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.engine.portions import PORTION, queue_all
+from server.engine.asynchronous import PORTION, queue_all
 from server.engine.queue_budget import Reservation
 from server.engine.request import EngineStopped, Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import RequestQueue
