@@ -54,7 +54,7 @@ class WordLists(nn.Module):
         lengths = np.diff(lists.begin)
         self._keep("begin", lists.begin[:-1])
         self._keep("count", lengths)
-        self._keep("place", np.append(place[lists.words], count).astype(np.int32))  # the last is nobody's
+        self._keep("place", np.append(place[lists.words], count).astype(np.int32))  # the last place belongs to no word
         weight = (np.append(lists.weight, np.float16(0)).astype(np.float64) * FRACTION).astype(np.int64)
         self._keep("weight", weight.astype(np.min_scalar_type(-int(weight.max()))))
         self._keep("offset", np.arange(max(1, int(lengths.max(initial=0)))))

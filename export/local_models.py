@@ -18,7 +18,7 @@ from export.importers.recognise import recognise
 from server.artifact.language_tokens import MANY
 
 MAX_FOLDERS = 1000
-"""Folders of one place that are looked into."""
+"""Folders of one place that are searched, at most."""
 MODEL_INFO = "model_info.json"
 """translateLocally's description of a model."""
 

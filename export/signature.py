@@ -128,8 +128,8 @@ def with_signatures(manifest: Manifest, folder: Path) -> Manifest:
         planned_of[graph.align] = align_signature(planned_of[graph.encode])
         for file, planned in planned_of.items():
             if file:
-                found = result[file] = read_any(folder / file, planned, graph.format, width)
-                check(found, without_unread_sources(planned, found) if file == graph.align else planned, file)
+                exported = result[file] = read_any(folder / file, planned, graph.format, width)
+                check(exported, without_unread_sources(planned, exported) if file == graph.align else planned, file)
         context = graph.context
         for file in () if context is None else context.files:
             steps = context is not None and file in (context.step, context.score)
@@ -172,9 +172,9 @@ def align_signature(encode: Signature) -> Signature:
     return Signature((target, keep, *sources), (tensor(ALIGNMENT, "float32", *aligned),))
 
 
-def without_unread_sources(planned: Signature, found: Signature) -> Signature:
+def without_unread_sources(planned: Signature, exported: Signature) -> Signature:
     """`planned` without the source tensors that a graph does not read, those of layers above its own."""
-    names = {*found.input_names, "target_ids", "source_keep"}
+    names = {*exported.input_names, "target_ids", "source_keep"}
     return dataclasses.replace(planned, inputs=tuple(entry for entry in planned.inputs if entry.name in names))
 
 
@@ -206,10 +206,10 @@ def read_tensor(value: onnx.ValueInfoProto, planned: Tensor | None, file: str) -
     return tensor(value.name, dtype, *axes)
 
 
-def check(found: Signature, planned: Signature, file: str) -> None:
+def check(exported: Signature, planned: Signature, file: str) -> None:
     """Raise SignatureError if a ring, recurrent or source tensor is missing, or a tensor differs from its plan."""
-    for there, wanted in ((found.inputs, planned.inputs), (found.outputs, planned.outputs)):
-        by_name = {entry.name: entry for entry in there}
+    for tensors, wanted in ((exported.inputs, planned.inputs), (exported.outputs, planned.outputs)):
+        by_name = {entry.name: entry for entry in tensors}
         for entry in wanted:
             present = by_name.get(entry.name)
             needed = entry.role != "row" or entry in planned.outputs

@@ -159,10 +159,10 @@ def _array(graph: GraphBuilder, name: str) -> Array:
     return values.astype(np.float32)
 
 
-def _joined(found: dict[str, Array]) -> dict[str, Tensor]:
+def _joined(arrays: dict[str, Array]) -> dict[str, Tensor]:
     """Parts of split weights in one."""
     parts: defaultdict[str, dict[int, Array]] = defaultdict(dict)
-    for name, values in found.items():
+    for name, values in arrays.items():
         whole, _, number = name.rpartition(".")
         parts[whole if number.isdecimal() else name][int(number) if number.isdecimal() else 0] = values
     return {

@@ -1,5 +1,5 @@
 """Files and folders that take the place of others and survive a power cut: what is written reaches the disk before it
-gets its name, and the name reaches the disk before the caller goes on (fsync(2), rename(2)). After a rename without
+gets its name, and the name reaches the disk before the caller continues (fsync(2), rename(2)). After a rename without
 that, some file systems have an empty file."""
 
 import os

@@ -129,9 +129,9 @@ class ResidualLayer(nn.Module):
         """The input of the sub-layer that `norm` belongs to."""
         return norm(x) if self.norm_before else x
 
-    def add_residual(self, norm: nn.Module, x: Tensor, found: Tensor) -> Tensor:
-        """x plus the output `found` of that sub-layer."""
-        x = x + self.dropout(found)
+    def add_residual(self, norm: nn.Module, x: Tensor, output: Tensor) -> Tensor:
+        """x plus the output `output` of that sub-layer."""
+        x = x + self.dropout(output)
         return x if self.norm_before else norm(x)
 
 

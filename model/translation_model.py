@@ -45,7 +45,7 @@ class TranslationModel(nn.Module):
         return self.decoder_output_from(target, self.decoder.project_source(encoder_output), source_keep)
 
     def decoder_output_from(self, target: Tensor, cross: list[LayerMemory], source_keep: Tensor) -> DecoderOutput:
-        """`decoded`, for sources that were projected before (see Decoder.project_source)."""
+        """`decoder_output`, for sources that were projected before (see Decoder.project_source)."""
         position = positions_of(target)
         seen = VisibleKeys(ngram_keep(position, position, self.config.ngram), position, position)
         return self.decoder(  # type: ignore[no-any-return]

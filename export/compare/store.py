@@ -40,7 +40,7 @@ class Store:
         return list(self._values.get(subject, {}))
 
     def put(self, subject: str, what: str, value: Any) -> None:
-        """CacheUpdate, and write everything through a temporary file."""
+        """Add a measurement, and write everything through a temporary file."""
         self._values.setdefault(subject, {})[what] = value
         if self.path is not None:
             temporary = self.path.with_suffix(self.path.suffix + ".tmp")

@@ -7,10 +7,10 @@ from export.compare.papers import CONTRASTIVE_ITEMS, INFERIOR
 from export.compare.variants import Contrast, Family, contrast, named, tokens_text
 
 
-def changed(found: Contrast, unit: str = "nats") -> str:
+def changed(contrast: Contrast, unit: str = "nats") -> str:
     """ "gains 0.125 ± 0.029 nats": what the first side has less than the second, where that is resolved."""
-    value, half = found.estimate.value, found.margin
-    if found.seeds < 2 or abs(value) <= half:
+    value, half = contrast.estimate.value, contrast.margin
+    if contrast.seeds < 2 or abs(value) <= half:
         return f"changes nothing that is resolved ({value:+.3f} ± {half:.3f} {unit})"
     return f"{'costs' if value > 0 else 'gains'} {abs(value):.3f} ± {half:.3f} {unit}"
 

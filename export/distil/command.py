@@ -26,7 +26,7 @@ class DistilCommand:
 
     help = (
         "let an artifact translate text of its source language, and train a student on the translations, by a recipe "
-        "such as small/n8 (Kim and Rush 2016); an interrupted run goes on where it stopped"
+        "such as small/n8 (Kim and Rush 2016); an interrupted run continues where it stopped"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

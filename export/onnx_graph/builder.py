@@ -61,7 +61,7 @@ class GraphBuilder:
             if node.op_type == "Constant":
                 graph._constants[node.output[0]] = helper.get_node_attr_value(node, "value")
             else:
-                graph._add(copied(node))
+                graph._add(copy_node(node))
         return graph
 
     @classmethod
@@ -73,14 +73,14 @@ class GraphBuilder:
         return graph
 
     def copy(self) -> "GraphBuilder":
-        """A copy that is edited for itself. The values of constants, which nobody changes, are shared."""
-        twin = GraphBuilder(self.name)
-        twin._count = self._count
+        """A copy that is edited for itself. The values of constants, which are never changed, are shared."""
+        copied = GraphBuilder(self.name)
+        copied._count = self._count
         for node in self._nodes:
-            twin._add(copied(node))
-        twin._constants, twin._small = dict(self._constants), dict(self._small)
-        twin._inputs, twin._outputs = dict(self._inputs), dict(self._outputs)
-        return twin
+            copied._add(copy_node(node))
+        copied._constants, copied._small = dict(self._constants), dict(self._small)
+        copied._inputs, copied._outputs = dict(self._inputs), dict(self._outputs)
+        return copied
 
     # Queries
 
@@ -230,7 +230,7 @@ def rename(names: Any, old: str, new: str) -> None:
             names[index] = new
 
 
-def copied(node: NodeProto) -> NodeProto:
+def copy_node(node: NodeProto) -> NodeProto:
     copy = NodeProto()
     copy.CopyFrom(node)
     return copy

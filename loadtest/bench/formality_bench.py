@@ -1,12 +1,12 @@
-"""How often translations have the form of address that was asked for, and what that costs.
+"""How often translations have the requested form of address, and what that costs.
 
     python -m loadtest.bench.formality_bench server/bundled/en-de --data DATA --sets test/tatoeba,test/news [--show 50]
 
 Of every set (NAME.en.gz and NAME.de.gz below DATA) the different pairs count whose English has "you" and whose German
-addresses somebody, in one form. They are translated without a wish, and with each. The forms are those that
-`server.text.checks.address` finds, for references as for translations; --show prints some of its findings, drawn by
-chance, to be judged by a reader. BLEU and chrF are measured on the pairs whose reference has the form that was asked
-for. In brackets: 95% confidence interval (Wilson).
+addresses somebody, in one form. They are translated without a requested form, and with each form. The forms are those
+that `server.text.checks.address` finds, for references as for translations; --show prints some of its findings, drawn
+by chance, to be judged by a reader. BLEU and chrF are measured on the pairs whose reference has the requested form. In
+brackets: 95% confidence interval (Wilson).
 """
 
 import argparse
@@ -37,8 +37,8 @@ Found = tuple[str, str, Address]
 
 @dataclass
 class Counts:
-    """Translations by their form, and of the pairs whose reference has the form that was asked for: references,
-    translations without a wish, and as asked. `seconds` of the processor, without a wish and with it."""
+    """Translations by their form, and of the pairs whose reference has the requested form: references, translations
+    without a wish, and as asked. `seconds` of the processor, without a wish and with it."""
 
     forms: Counter[Address] = field(default_factory=Counter)
     plain_forms: Counter[Address] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ async def translated(
 async def measured(
     translator: Translator, pairs: Sequence[tuple[str, str]]
 ) -> tuple[dict[Formality, Counts], list[Found]]:
-    """What is counted for each wish, and all findings in translations that were asked for."""
+    """The counts for each requested form, and all findings in translations with a request."""
     sources = [source for source, _ in pairs]
     plain, plain_seconds = await translated(translator, sources, None)
     counts: dict[Formality, Counts] = {}

@@ -75,7 +75,7 @@ def _reading(run: Path) -> dict[str, Any]:
 class AverageCommand:
     """Average the weights of runs."""
 
-    help = "average the weights of runs that went on from one another: often better than any of them"
+    help = "average the weights of runs that continued one another: often better than any of them"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("runs", nargs="+", type=Path, help="folders of one model, the last one a finished run")

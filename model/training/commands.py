@@ -20,7 +20,7 @@ from model.training.train_document import train_document
 class TrainCommand:
     """Train a model from a recipe."""
 
-    help = "train a model from a recipe; an interrupted run goes on where it stopped"
+    help = "train a model from a recipe; an interrupted run continues where it stopped"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(

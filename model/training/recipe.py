@@ -157,7 +157,8 @@ def read_yaml(path: Path) -> Any:
 
 @functools.lru_cache(16)
 def _parsed(text: str) -> Any:
-    """Of the last files, because every row of a recipe is read beside all other rows."""
+    """The values of a YAML text; the last files are cached, because every row of a recipe is read beside all other
+    rows."""
     return yaml.load(text, Loader=_LOADER)
 
 
@@ -169,8 +170,9 @@ def read_recipe(path: Path) -> Any:
         return own
     merged = {key: value for key, value in read_yaml(base).items() if key != "name"}
     for key, value in own.items():
-        there = merged.get(key)
-        merged[key] = {**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value
+        inherited = merged.get(key)
+        are_sections = isinstance(inherited, dict) and isinstance(value, dict)
+        merged[key] = inherited | value if are_sections else value
     del merged[LIKE]
     return merged
 

@@ -165,7 +165,7 @@ class DocumentTraining(TrainingRun[Passage]):
             words = self.words(passage, state_model, batch, encoder_output)
             decoded = base.decoder_output(batch.target_in, encoder_output, batch.source_keep)
             hidden = model.attend_within(decoded.query, decoded.state, words, own, shown, distance).state[rows]
-        # A word that the vocabulary lacks is never said.
+        # A word that the vocabulary lacks is in no target.
         wanted = (batch.target_out[rows] != self.ids.pad) & (batch.target_out[rows] != self.ids.unk)
         loss, nll = projected_cross_entropy(
             *base.embedding.projected_states(hidden[wanted]), batch.target_out[rows][wanted], smoothing

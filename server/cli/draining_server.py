@@ -61,7 +61,7 @@ class DrainingServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._state.drain.is_running:
-            self._state.drain.hurry()
+            self._state.drain.stop_waiting()
             self.force_exit = True
         else:
             self._state.drain.begin()

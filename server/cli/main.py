@@ -22,7 +22,7 @@ COMMANDS = {
     "make-word-data": "put the nouns of a dictionary into real sentences",
     "make-everyday-data": "write phrases, places, times and amounts as people use them every day",
     "lexicon": "learn which words translate which, for shortlists",
-    "average": "average the weights of runs that went on from one another",
+    "average": "average the weights of runs that continued one another",
     "zoo": "keep finished runs as small folders",
     "evaluate": "translate a test set and score it",
     "contrastive-accuracy": "how often a model prefers right to wrong translations, with context and without",

@@ -26,7 +26,8 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages have parts o
 
 PATH = "/mcp"
 TIMEOUT = httpx2.Timeout(10, read=600)
-"""Seconds to connect and to send; servers answer within their own request_timeout, after which this is a dead line."""
+"""Seconds to connect and to send; servers answer within their own request_timeout, after which the connection counts as
+dead."""
 HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": LATEST_HANDSHAKE_VERSION}
 Context = ServerRequestContext[Any, Any]
 
@@ -48,7 +49,7 @@ def client_of_app(app: ASGIApp) -> httpx2.AsyncClient:
 
 
 class Forwarding:
-    """Forwards what clients ask for; errors of the server or of the way to it are results that say what to do."""
+    """Forwards the requests of clients; errors of the server or of the connection are results that say what to do."""
 
     def __init__(self, client: httpx2.AsyncClient, ready: Callable[[], Awaitable[None]] | None = None) -> None:
         """`ready` is awaited before each request; it raises ValueError if there can be none."""

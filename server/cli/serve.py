@@ -18,7 +18,7 @@ from server.api.serving import file_counts
 from server.api.serving.server_state import ServerState
 from server.api.serving.shared_models import list_models
 from server.api.transport.connection_limits import Connections
-from server.api.transport.protocol import PromptProtocol
+from server.api.transport.protocol import LimitedProtocol
 from server.artifact.discovery import find_models
 from server.cli.command import add_setting_flags, settings_of
 from server.cli.draining_server import STOP_SECONDS, DrainingServer
@@ -123,7 +123,7 @@ def _serve_in_processes(settings: Settings, count: int, models: Mapping[str, Pat
         if isinstance(outcome, Forked):
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's
             _open(locks)
-            return _serve(share, WorkerProcess(outcome.slot, board, outcome.passage, rows, file_rows, folder))
+            return _serve(share, WorkerProcess(outcome.slot, board, outcome.channel, rows, file_rows, folder))
         reason = WorkerProcess.reason_in(folder)
         if outcome.status and reason is not None:
             print(f"ringmt: {reason}", file=sys.stderr)
@@ -171,7 +171,7 @@ def config_of(settings: Settings, app: FastAPI) -> uvicorn.Config:
         app,
         host=settings.host,
         port=settings.port,
-        http=PromptProtocol.within(Connections(settings.max_connections, state.metrics, _counter(state.process))),
+        http=LimitedProtocol.within(Connections(settings.max_connections, state.metrics, _counter(state.process))),
         ws="none",  # no route uses WebSocket; by default uvicorn does, if a library for it is installed
         log_config=log_config(settings.log_level, settings.log_format),
         access_log=False,  # uvicorn's access log has query strings and no request ids

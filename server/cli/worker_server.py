@@ -13,7 +13,7 @@ import uvicorn
 from server.api.serving.server_state import ServerState
 from server.cli.draining_server import DrainingServer
 from server.runtime.processes.board import CLOSING, OPEN, READY
-from server.runtime.processes.supervisor import HURRY
+from server.runtime.processes.supervisor import STOP_AT_ONCE
 from server.runtime.processes.worker_process import WorkerProcess
 
 logger = logging.getLogger("ringmt")
@@ -21,13 +21,13 @@ logger = logging.getLogger("ringmt")
 
 class WorkerServer(DrainingServer):
     """Drains at SIGTERM, however many come: an init system may send one to every process of a server, and the
-    supervisor another. Stops at once at the supervisor's HURRY."""
+    supervisor another. Stops at once at the supervisor's STOP_AT_ONCE."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState, process: WorkerProcess) -> None:
         super().__init__(config, state)
         self._process = process
         self._connecting: set[asyncio.Task[None]] = set()
-        signal.signal(HURRY, self.handle_exit)
+        signal.signal(STOP_AT_ONCE, self.handle_exit)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self.lifespan.startup()
@@ -35,11 +35,11 @@ class WorkerServer(DrainingServer):
             sys.exit(1)
         self.servers = []
         self._process.board.beat(self._process.slot, OPEN)
-        asyncio.get_running_loop().add_reader(self._process.passage.receiving.fileno(), self._take)
+        asyncio.get_running_loop().add_reader(self._process.channel.receiving.fileno(), self._take)
         self.started = True
 
     def _take(self) -> None:
-        connection = self._process.passage.receive()
+        connection = self._process.channel.receive()
         if connection is not None:
             self._connecting.add(task := asyncio.create_task(self._connect(connection)))
             task.add_done_callback(self._connecting.discard)
@@ -57,9 +57,9 @@ class WorkerServer(DrainingServer):
         return protocol
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        if sig == HURRY:
+        if sig == STOP_AT_ONCE:
             self._state.drain.begin()
-            self._state.drain.hurry()
+            self._state.drain.stop_waiting()
             self.force_exit = True
         elif sig == signal.SIGTERM:
             self._state.drain.begin()
@@ -72,5 +72,5 @@ class WorkerServer(DrainingServer):
         is_ready = self._state.why_not_ready is None
         self._process.board.beat(self._process.slot, CLOSING if ends else READY if is_ready else OPEN)
         if ends:  # what waits goes to other processes
-            asyncio.get_running_loop().remove_reader(self._process.passage.receiving.fileno())
+            asyncio.get_running_loop().remove_reader(self._process.channel.receiving.fileno())
         return ends

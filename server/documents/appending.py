@@ -9,7 +9,7 @@ from server.documents.drafts import with_drafts
 from server.documents.encoding_cache import EncodingCache
 from server.documents.errors import Refused, check_length
 from server.documents.leases import next_version
-from server.documents.remembering import index_of, with_entries
+from server.documents.memory_entries import index_of, with_entries
 from server.documents.sentence_states import DocumentStates
 from server.documents.translate import DocumentTask, translate_sentences
 from server.documents.two_stage import after_first, check_explainable, check_settled, cut_for_second
@@ -77,7 +77,7 @@ async def _try(
     if kept is None:
         return None
     for translator, states, translated in done:
-        workspace.reader.remember_append(translator, kept, states, translated)
+        workspace.reader.keep_append(translator, kept, states, translated)
     return kept, new
 
 

@@ -1,4 +1,4 @@
-"""The attention weights of a sentence over the sentences that it sees: asked from the engine, summed by sentence for
+"""The attention weights of a sentence over the sentences that it sees: computed by the engine, summed by sentence for
 the record of a translation, and explained by head and word on request. Translates nothing and stores nothing."""
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Why a request about a document, or work on it, is refused; every message says what would be taken."""
+"""Why a request about a document, or work on it, is refused; every message says what is possible instead."""
 
 
 class TooLong(ValueError):

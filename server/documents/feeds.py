@@ -1,5 +1,5 @@
-"""What happens to documents, for those who listen: one reader for each document, however many listen to it, and one
-poll of the store for all documents of this process.
+"""Updates of documents for listeners: one reader for each document, however many listen to it, and one poll of the
+store for all documents of this process.
 
 A listener has no queue. It reads the feed's log from the number of its next update on; if the log does not reach back
 so far, it reads the store, which has all but the translations that are not stored yet. Use it from one event loop.
@@ -44,8 +44,8 @@ class Snapshot:
 @dataclass(frozen=True)
 class Update:
     """Something happened: this process translated a sentence, a sentence was stored, or the document changed. `place`:
-    whoever has all updates up to it may continue there; None for what is not stored yet. `written`: forms of the update
-    that its listeners share, also while they are made."""
+    a reader that has all updates up to it may continue there; None for what is not stored yet. `written`: forms of the
+    update that its listeners share, also while they are made."""
 
     place: ChangePlace | None
     content: Translated | Sentence | Snapshot
@@ -67,7 +67,7 @@ class Update:
 
 
 def place_of(document: Document) -> ChangePlace:
-    """The place of whoever has everything of this version."""
+    """The place of a reader that has everything of this version."""
     return ChangePlace(document.version, LAST_POSITION)
 
 
@@ -162,7 +162,7 @@ class Feeds:
     """The feeds of this process by document id."""
 
     def __init__(self, store: ContextStore, progress: ProgressBroker, works_on: Callable[[str], bool]) -> None:
-        """`progress` tells what this process does. `works_on`: whether it works on a document, which is then not
+        """`progress` publishes what this process does. `works_on`: whether it works on a document, which is then not
         polled."""
         self._store, self._progress, self._works_on = store, progress, works_on
         self._feeds: dict[str, Feed] = {}
@@ -219,15 +219,15 @@ class Feeds:
 
     def _start(self, feed: Feed) -> None:
         """Both tasks serve all listeners: they have nothing of the context of the request that came first."""
-        hear = partial(self._hear, feed)
-        feed.closing.enter_context(self._progress.listening(feed.document_id, hear))
+        on_progress = partial(self._on_progress, feed)
+        feed.closing.enter_context(self._progress.listening(feed.document_id, on_progress))
         reader = asyncio.create_task(self._follow(feed), context=contextvars.Context())
         feed.closing.callback(reader.cancel)
         if self._poller is None:
             self._poller = asyncio.create_task(self._poll(), context=contextvars.Context())
 
     def _end(self, feed: Feed, failure: Exception | None) -> None:
-        """No more updates: nobody listens, or the store failed. Who listens from now on gets another feed."""
+        """End the feed: it has no listeners, or the store failed. Later listeners get another feed."""
         if self._feeds.get(feed.document_id) is feed:
             del self._feeds[feed.document_id]
         feed.failure = failure
@@ -237,7 +237,7 @@ class Feeds:
             self._poller.cancel()
             self._poller = None
 
-    def _hear(self, feed: Feed, translated: Translated | None) -> None:
+    def _on_progress(self, feed: Feed, translated: Translated | None) -> None:
         if translated is None:
             feed.to_read.set()
         else:

@@ -1,4 +1,4 @@
-"""The job of one stored document: encodings it under a lease, has its pending sentences translated
+"""The job of one stored document: reads it under a lease, has its pending sentences translated
 (`server.documents.batches`) and saves each batch before the next begins. Which document a process works on is the
 business of `job_runner`.
 """

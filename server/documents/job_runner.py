@@ -126,7 +126,7 @@ class JobRunner:
         except Exception:  # the other documents must not wait for ever
             logger.exception("no document could be claimed, trying again")
             return False
-        except asyncio.CancelledError:  # the claim goes on in its thread: its document is released
+        except asyncio.CancelledError:  # the claim continues in its thread: its document is released
             document = await claim
             if document is not None:
                 await self._end(self._lease(document, worker), "released")

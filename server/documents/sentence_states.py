@@ -154,7 +154,7 @@ class StateReader:
         await self._read(translator, document.id, later[-1:], encodings)
         return replace(extended, encodings=encodings)
 
-    def remember_append(
+    def keep_append(
         self, translator: Translator, document: Document, states: DocumentStates | None, new: Sequence[Sentence]
     ) -> None:
         """Remember that `document` now ends with the `new` sentences; `states` are those of all but the last."""

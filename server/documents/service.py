@@ -16,7 +16,7 @@ from server.documents.drafts import without_draft
 from server.documents.errors import Refused, TooLong, check_index, check_length
 from server.documents.feeds import Feeds, Update
 from server.documents.job_runner import JobRunner
-from server.documents.remembering import keep_correction, with_entries
+from server.documents.memory_entries import keep_correction, with_entries
 from server.documents.sentence_states import StateReader
 from server.documents.two_stage import as_shown, check_explainable, legs_of
 from server.documents.visibility import around
@@ -207,7 +207,7 @@ class DocumentService:
 
     async def keep_correction(self, document: Document, sentence: Sentence) -> str | None:
         """Make a corrected sentence of a document that names a memory an entry of it; returns why it is none, None if
-        it is one (see server.documents.remembering)."""
+        it is one (see server.documents.memory_entries)."""
         memories, memory_id = self._workspace.memories, document.translation_memory_id
         assert memories is not None
         assert memory_id is not None

@@ -1,4 +1,4 @@
-"""What changes of a document work with: the store, the states, the limits, and the models of the document. The changes
+"""What is needed to change a document: the store, the states, the limits, and the document's models. The changes
 themselves are in `appending` and `correcting`, the work on queued documents in `job`."""
 
 import contextlib

@@ -25,8 +25,8 @@ NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
 
 def key_of(request: SentenceRequest) -> bytes | None:
     """Everything but the model that the result depends on; None where that is unknown (a context without a key), and
-    where translations are given. A deadline decides whether there is a result, not which; of the formality searches
-    take no notice."""
+    where translations are given. A deadline decides whether there is a result, not which; the formality has no effect
+    on a search."""
     if request.targets or (request.context is not None and request.context.key is None):
         return None
     options = tuple(vars(dataclasses.replace(request.options, deadline=None, formality=None)).values())

@@ -1,8 +1,8 @@
 """Searches that leave words out: which candidates of a step may extend their rows.
 
-The step graph gives the best candidates of a slot whatever is forbidden; those that a constraint forbids are left out
-here, and the best of the others are the following rows. So only what is among the 2 * beam best can take the place of
-what is forbidden: a wide beam finds better translations.
+The step graph gives the best candidates of a slot, forbidden ones among them. Forbidden candidates are left out here,
+and the best of the others become the following rows. Only candidates among the 2 * beam best can replace forbidden
+ones, so a wide beam finds better translations.
 """
 
 from collections.abc import Hashable, Sequence

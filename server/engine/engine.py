@@ -51,7 +51,7 @@ class Engine:
         self.lanes: dict[LaneKind, Lane] = {}
         self.encoded = EncodedQueue()
         self._must_wait = False
-        """Another engine had to end its long work first, in the last round."""
+        """Whether, in the last round, long work had to wait for another engine."""
         self._shrunk: set[LaneKind] = set()
         """Lanes that lost sentences since the last `admit`."""
         self._steps = StepMeter(meter)
@@ -86,7 +86,7 @@ class Engine:
 
     @property
     def is_blocked(self) -> bool:
-        """There is nothing to do but long work, which has to wait for another engine."""
+        """Whether there is only long work, which has to wait for another engine."""
         return self._must_wait and not (self.encoded or self.num_running or self.queue.num_short)
 
     @property

@@ -20,7 +20,7 @@ class InFlight:
         self._rejection: EngineStopped | None = None
         """Why no more are accepted; None while they are."""
         self.is_stopped = False
-        """What runs now is the last."""
+        """Whether the worker stops: what runs now is the last."""
 
     def submit(self, requests: Sequence[SentenceRequest], reservation: Reservation | None = None) -> None:
         """Queue all sentences or none; with a `reservation` they are a portion of those that have it. Raises Overloaded
@@ -36,7 +36,7 @@ class InFlight:
         self.add([side_task.future])
 
     def check_accepting(self) -> None:
-        """Raises EngineStopped."""
+        """Raise EngineStopped unless more sentences are accepted."""
         if self._rejection is not None:
             raise type(self._rejection)(*self._rejection.args)
 

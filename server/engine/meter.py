@@ -1,4 +1,4 @@
-"""The engine's metrics. Every series is looked up once, here, so that a step does not look any up."""
+"""The engine's metrics. Every series is found once, here, so that no step has to find one."""
 
 from collections.abc import Sequence
 

@@ -11,7 +11,7 @@ from server.scheduling.shared_budget import SharedBudget
 
 @dataclass
 class Reservation:
-    """Room for sentences of one caller that are queued in portions: what is left of it."""
+    """The reserved places in the queue that are left for one caller's sentences, which are queued in portions."""
 
     caller: Caller
     sentences: int
@@ -58,7 +58,7 @@ class QueueBudget:
             self._tokens.acquire(caller.tenant, tokens)
 
     def release(self, caller: Caller, sentences: int, tokens: int) -> None:
-        """They wait no longer."""
+        """Count sentences as no longer waiting."""
         if caller.service is Service.INTERACTIVE:
             self._sentences.release(caller.tenant, sentences)
             self._tokens.release(caller.tenant, tokens)

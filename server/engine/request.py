@@ -42,10 +42,10 @@ class ModelUnavailable(EngineStopped):
 class SearchOptions:
     """The beam search of one sentence.
 
-    `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted.
-    `max_length` bounds the target's tokens, EOS included; with `follows_source`, what is added to a prefix is also
-    bounded by 20 + 3 * the source's pieces. `deadline` is a time.monotonic() value. `formality` is how the reader is to
-    be addressed (`server.translation.formality`); a search takes no notice of it.
+    `length_penalty` alpha: hypotheses are ranked by log-probability / length**alpha, EOS counted. `max_length` bounds
+    the target's tokens, EOS included; with `follows_source`, what is added to a prefix is also bounded by 20 + 3 * the
+    source's pieces. `deadline` is a time.monotonic() value. `formality` is how the reader is to be addressed
+    (`server.translation.formality`); it has no effect on the search itself.
     """
 
     beam_size: int = 4

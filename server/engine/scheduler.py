@@ -63,7 +63,7 @@ class RequestQueue:
         self._budget.check_sentences(caller, count)
 
     def reserve(self, requests: Sequence[SentenceRequest]) -> Reservation:
-        """Room for all of `requests`, which have one caller. Raises Overloaded when they exceed a limit."""
+        """Reserve places for all of `requests`, which have one caller. Raises Overloaded when they exceed a limit."""
         reservation = Reservation.of(requests)
         with self._changed:
             self._budget.check(reservation)
@@ -71,12 +71,12 @@ class RequestQueue:
         return reservation
 
     def release(self, reservation: Reservation) -> None:
-        """Give back what is left of a reservation."""
+        """Release what is left of a reservation."""
         with self._changed:
             self._use(reservation, reservation)
 
     def _use(self, reservation: Reservation, part: Reservation) -> None:
-        """The sentences of this part of a reservation hold their own room from now on, or need none."""
+        """Take a part from a reservation: its sentences are queued now, or need no place."""
         sentences, tokens = part.sentences, part.tokens
         self._budget.release(part.caller, sentences, tokens)
         reservation.sentences -= sentences
@@ -114,7 +114,7 @@ class RequestQueue:
         self._budget.acquire(request.caller, 1, len(request.source_ids))
 
     def _remove(self, request: SentenceRequest) -> None:
-        """The sentence waits no longer, in none of its flows."""
+        """Remove a sentence from the queue, in all of its flows."""
         request.is_taken = True
         self._count -= 1
         self._cost -= len(request.source_ids)
@@ -163,7 +163,7 @@ class RequestQueue:
 
     @property
     def is_drained(self) -> bool:
-        """Nothing waits and everything that was taken is resolved."""
+        """Whether nothing waits and everything that was taken is resolved."""
         return not (self._count or len(self._side_tasks) or self.in_flight)
 
     def fair_share(self, workers: int) -> int:

@@ -66,7 +66,7 @@ def run_now(
 
 @functools.cache
 def _unread_meter() -> EngineMeter:
-    """Of all runs, since nobody reads it: to make one takes longer than a short run."""
+    """One meter for all runs, whose metrics are not read: making a meter takes longer than a short run."""
     return EngineMeter(Metrics(), "")
 
 

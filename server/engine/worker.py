@@ -134,17 +134,17 @@ class EngineWorker:
 
     @property
     def has_exited(self) -> bool:
-        """A thread is not alive."""
+        """Whether a thread is not alive."""
         return not all(engine.thread.is_alive() for engine in self._threads)
 
     @property
     def has_failed(self) -> bool:
-        """A thread ended, and nobody stopped it."""
+        """Whether a thread ended although the worker was not stopped."""
         return self.has_exited and not self.in_flight.is_stopped
 
     @property
     def is_stuck(self) -> bool:
-        """A thread has had no heartbeat for STUCK_AFTER seconds."""
+        """Whether a thread has had no heartbeat for STUCK_AFTER seconds."""
         now = time.monotonic()
         return any(now - engine.heartbeat >= STUCK_AFTER for engine in self._threads)
 

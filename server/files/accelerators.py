@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from server.runtime.checkpoints import checkpoint
-from server.text.protect.accelerators import Accelerator, take_off
+from server.text.protect.accelerators import Accelerator, accelerator_of
 
 MOST_LABELS = 64
 """Labels of a menu, at most: keys are chosen in time that grows faster than their number, and menus of people are
@@ -48,10 +48,10 @@ def _menus(texts: Sequence[str], translations: Sequence[str]) -> Iterator[list[t
     used: set[str] = set()
     for number, (text, translation) in enumerate(zip(texts, translations, strict=True)):
         checkpoint()
-        source = take_off(text)
+        source = accelerator_of(text)
         if source is None or not source.mark:
             continue
-        target = take_off(translation)
+        target = accelerator_of(translation)
         if target is None or target.mark != source.mark:
             continue
         if source.key in used or len(menu) == MOST_LABELS:

@@ -16,8 +16,8 @@ from server.files.doubtful import Doubtful, FlaggedSentence
 from server.files.formats.base import FileTooLarge
 from server.files.formats.registry import translated_name
 from server.files.inline_tags import with_inline_tags
+from server.files.memory_parts import NOTHING, parts_from_memory
 from server.files.parsing import ParsedFile
-from server.files.remembering import NOTHING, remembered_parts
 from server.files.tagged_sentences import with_tags, without_tags
 from server.files.whole_sentences import with_all_clauses
 from server.runtime.checkpoints import checkpoint
@@ -88,7 +88,7 @@ async def translate_file(
     flags = _counted(found)
     models[-1].count_flags(flags)
     if memory is not None:
-        memory.count(len(translation.remembered))
+        memory.count(len(translation.from_memory))
     num_characters = file.num_chars
     name = translated_name(file.name, language)
     media_type = file.written_media_type
@@ -155,7 +155,7 @@ class _FileTranslation:
     mode: Mode
     on_progress: OnProgress
     memory: MemoryUse | None = None
-    remembered: set[int] = field(default_factory=set)
+    from_memory: set[int] = field(default_factory=set)
     """Numbers of the sentences that the memory has."""
     begun: set[int] = field(default_factory=set)
     """Stages whose sentences were translated once."""
@@ -175,7 +175,7 @@ class _FileTranslation:
         flags: list[tuple[str, ...]] = []
         for number, (sentence, translation) in enumerate(zip(sentences, translations, strict=True)):
             checkpoint()
-            if number in self.remembered:
+            if number in self.from_memory:
                 flags.append(())
                 continue
             seen = {"cut": self.cut, "truncated": self.truncated, "moved": self.moved}
@@ -197,8 +197,8 @@ class _FileTranslation:
         sentences, end = await offload(_cut, whole, self.models[0], max_sentences)
         known = NOTHING
         if self.memory is not None:
-            known = await offload(remembered_parts, texts, sentences, separator, self.memory)
-            self.remembered.update(known.sentences)
+            known = await offload(parts_from_memory, texts, sentences, separator, self.memory)
+            self.from_memory.update(known.sentences)
         if len(self.models) == 1:
             left = [number for number in range(len(sentences)) if number not in known.sentences]
             done = await self.translate_stage(0, sentences, left, terms)

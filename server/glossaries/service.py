@@ -100,7 +100,7 @@ class GlossaryService:
         self._store, self._limits = store, limits
         self._terms = TermsCache(TERMS_BYTES)
         self._indexing: WeakValueDictionary[TermsKey, asyncio.Lock] = WeakValueDictionary()
-        """Held while the terms of a key are looked up and made."""
+        """Held while the terms of a key are found or indexed."""
 
     async def create(self, owner: str, name: str, dictionaries: Iterable[Dictionary]) -> Glossary:
         new = Glossary(str(uuid.uuid4()), name, time.time(), tuple(dictionaries))

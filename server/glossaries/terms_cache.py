@@ -17,7 +17,7 @@ class _Cached:
 
 
 class TermsCache:
-    """The terms of the last version of glossaries that was asked for. Evicts the least recently used. Use it in one
+    """The terms of glossaries, of the version that was requested last. Evicts the least recently used. Use it in one
     thread."""
 
     def __init__(self, budget_bytes: int) -> None:

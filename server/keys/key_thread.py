@@ -17,12 +17,13 @@ from server.telemetry.series import NO_MODEL
 logger = logging.getLogger("ringmt")
 
 INTERVAL_SECONDS = 1.0
-"""Between two looks at the file and the store. A change of a key takes effect within this time and that of the look."""
+"""Seconds between two readings of the file and the store. A change of a key takes effect within this time and the time
+of a reading."""
 
 
 class KeyThread(PeriodicThread):
-    """A thread that looks every `interval` seconds until it is stopped, and once more then, to store the usage. It logs
-    failures and tries again; until then the keys that were read last are accepted."""
+    """A thread that reads keys every `interval` seconds until it is stopped, and once more then, to store the usage. It
+    logs failures and tries again; until then the keys that were read last are accepted."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class KeyThread(PeriodicThread):
         self._is_failing = False
         self._reading = threading.Lock()
         seconds = INTERVAL_SECONDS if interval is None else interval
-        super().__init__("ringmt-keys", seconds, self._look, works_at_end=True)
+        super().__init__("ringmt-keys", seconds, self._refresh, works_at_end=True)
 
     def start(self) -> None:
         """Read keys and usage, then start the thread. Raises StoreError."""
@@ -84,7 +85,7 @@ class KeyThread(PeriodicThread):
             return None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         try:
             self._read_file()
         except SettingsError as error:

@@ -1,6 +1,6 @@
 """What is kept of an API key: its name, scopes, limits, and the hashes of its secrets.
 
-A secret is 32 random bytes. Nobody can guess them, so one SHA-256 protects them as well as a slow hash would, which
+A secret is 32 random bytes. They cannot be guessed, so one SHA-256 protects them as well as a slow hash would, which
 every request would have to wait for. Neither secret nor hash is written to logs, metrics or errors.
 """
 
@@ -49,7 +49,7 @@ class Secret:
 @dataclass(frozen=True)
 class KeyRecord:
     """`secrets`, each of which is accepted: several while one is exchanged for another, the newest last. `created`: in
-    seconds since 1970, None if nobody knows."""
+    seconds since 1970, None if it is not known."""
 
     name: str
     scopes: frozenset[Scope]

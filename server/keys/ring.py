@@ -14,7 +14,7 @@ from server.runtime.setting_fields import SettingsError
 from server.settings import KEYS_IN_STORE
 
 INDEXED = 16
-"""Hexadecimal digits of a hash by which it is looked up; the rest is compared in constant time."""
+"""Hexadecimal digits of a hash by which it is found; the rest is compared in constant time."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class KeyRing:
 
     def find(self, presented: str) -> Key | None:
         """The key with this secret, None for an unknown one and for one that has expired. Its time does not depend on
-        how many keys there are. What it does depend on, the digits of a hash, tells nothing about a secret."""
+        how many keys there are. What it does depend on, the digits of a hash, reveals nothing about a secret."""
         digest = hash_of(presented)
         for entry in self._listed.by_hash.get(digest[:INDEXED], ()):
             if hmac.compare_digest(digest, entry.secret.hash) and entry.secret.is_valid(self._clock()):

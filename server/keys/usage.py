@@ -81,7 +81,7 @@ class OtherProcesses(Protocol):
     """What the other processes of this server count; see server.keys.shared_usage."""
 
     def counting(self) -> AbstractContextManager[None]:
-        """No process counts meanwhile, but the caller."""
+        """A block in which no other process counts."""
         ...
 
     def add(self, counter: Counter, num_chars: int) -> None:
@@ -146,14 +146,14 @@ class CharacterUsage:
                     self._count(counter, -charge.num_chars)
 
     def used(self, owner: str) -> Used:
-        """What an owner has used, as far as it is known here."""
+        """The characters that an owner has used, as far as this process knows."""
         periods = self.periods
         with self._counting():
             return Used(*(max(0, self._used(Counter(owner, period))) for period in periods))
 
     @property
     def owners(self) -> set[str]:
-        """All who used something in the present day or month."""
+        """Owners who used something in the present day or month."""
         with self._lock:
             return {counter.owner for counts in (self._stored, self._sending, self._pending) for counter in counts}
 
@@ -164,7 +164,7 @@ class CharacterUsage:
 
     @contextlib.contextmanager
     def _counting(self) -> Iterator[None]:
-        """Nobody else changes what is counted; also no other process."""
+        """A block in which no other thread or process changes the counters."""
         with self._lock, nullcontext() if self._others is None else self._others.counting():
             yield
 

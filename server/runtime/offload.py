@@ -123,7 +123,9 @@ class _Job:
             try:
                 result = self._call()
             except Abandoned:
-                self.future.set_exception(Abandoned())  # nobody reads it: without the frames and all that they hold
+                self.future.set_exception(
+                    Abandoned()
+                )  # no caller reads it; a new error has no frames, which would keep their variables
             except BaseException as error:
                 self._call = None
                 self.future.set_exception(error)

@@ -22,9 +22,9 @@ _NEVER: Final = 10**9
 
 
 def collect() -> None:
-    """Collect garbage, and freeze the remaining objects, so that later automatic collections do not visit every module,
-    model and route while all threads wait: 0.25 s with many requests. It takes as long itself: for a server's start and
-    after a model was unloaded."""
+    """Collect garbage, and freeze the remaining objects, so that later automatic collections do not examine every
+    module, model and route while all threads wait: 0.25 s with many requests. It takes as long itself: for a server's
+    start and after a model was unloaded."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -33,7 +33,7 @@ def collect() -> None:
 class IdleCleanup:
     """Collects garbage and returns free memory while the server is idle.
 
-    A full collection visits every object while all threads wait, 0.1 s with the sentences of a large request, and
+    A full collection examines every object while all threads wait, 0.1 s with the sentences of a large request, and
     Python would start it during such a request. glibc keeps what a large request has freed: returning it takes up to
     0.07 s, during which other threads wait for memory."""
 

@@ -1,4 +1,4 @@
-"""The seam between glossaries and where they are kept: beside the documents, under the same URL."""
+"""The interface of stores of glossaries, which are kept beside the documents, under the same URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The seam between API keys and where they are kept: beside the documents, under the same URL. Keys are texts (JSON in
+"""The interface of stores of API keys, which are kept beside the documents, under the same URL. Keys are texts (JSON in
 ASCII, see server.keys.stored) by their names."""
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def check_kept(kept: str | None, instead_of: str | None) -> None:
         raise KeyChanged
 
 
-def check_room(number: int) -> None:
+def check_number_of_keys(number: int) -> None:
     """Raises KeysFull for a new key beside `number` others."""
     if number >= MOST_KEYS:
         raise KeysFull(f"a store has at most {MOST_KEYS} API keys: revoke some")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from server.stores.keys import MOST_KEYS, StoredKeys, UnknownKey, check_kept, check_room
+from server.stores.keys import MOST_KEYS, StoredKeys, UnknownKey, check_kept, check_number_of_keys
 from server.stores.redis_common import PREFIX
 from server.stores.usage import BATCH_SECONDS, Counter
 
@@ -71,7 +71,7 @@ class RedisKeys:
         if answer == b"other":
             check_kept(more[0].decode() if more and more[0] is not None else None, instead_of)
         if answer == b"full":
-            check_room(int(more[0]))
+            check_number_of_keys(int(more[0]))
 
     def delete(self, name: str) -> None:
         with self._errors():

@@ -36,7 +36,7 @@ class SqliteConnections:
                 connection.close()
                 raise
             # Other connections are closed after errors. When the last connection is closed, SQLite deletes the index of
-            # its log, for which a full disk has no room when the next connection reads.
+            # its log, for which a full disk has no space when the next connection reads.
             self._always_open = connection
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Literal
 
-from server.stores.keys import StoredKeys, UnknownKey, check_kept, check_room
+from server.stores.keys import StoredKeys, UnknownKey, check_kept, check_number_of_keys
 from server.stores.usage import BATCH_SECONDS, Counter
 
 Transaction = Callable[[Literal["DEFERRED", "IMMEDIATE"]], AbstractContextManager[sqlite3.Connection]]
@@ -35,7 +35,7 @@ class SqliteKeys:
             row = connection.execute("SELECT body FROM api_keys WHERE name = ?", (name,)).fetchone()
             check_kept(None if row is None else row[0], instead_of)
             if row is None:
-                check_room(connection.execute("SELECT count(*) FROM api_keys").fetchone()[0])
+                check_number_of_keys(connection.execute("SELECT count(*) FROM api_keys").fetchone()[0])
             connection.execute("INSERT OR REPLACE INTO api_keys (name, body) VALUES (?, ?)", (name, body))
             connection.execute(NEW_VERSION)
 

@@ -1,4 +1,4 @@
-"""The seam between translation memories and where they are kept: beside the documents, under the same URL."""
+"""The interface of stores of translation memories, which are kept beside the documents, under the same URL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -87,8 +87,8 @@ class KeptEntry(NamedTuple):
 
 
 class Generations(NamedTuple):
-    """Those of a memory before and after an entry was deleted: what was read in the one, without the entry, is of the
-    other."""
+    """The generations of a memory before and after an entry was deleted: what was read in the first, without the entry,
+    is valid in the second."""
 
     before: str
     after: str

@@ -1,10 +1,10 @@
-"""The seam between counted characters and where they are kept: beside the documents, under the same URL."""
+"""The interface of stores of counted characters, which are kept beside the documents, under the same URL."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple, Protocol
 
 BATCH_SECONDS: Final = 7 * 86400
-"""How long a store remembers the last batch of a writer."""
+"""How long a store keeps the number of a writer's last batch."""
 
 
 class Counter(NamedTuple):
@@ -33,5 +33,5 @@ class UsageStore(Protocol):
         ...
 
     def forget(self, before_day: str, before_month: str) -> None:
-        """Delete the counters of earlier days and months, and what is remembered of writers that have ended."""
+        """Delete the counters of earlier days and months, and the last batches of writers that have ended."""
         ...

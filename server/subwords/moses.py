@@ -1,7 +1,7 @@
 """Text as Moses' scripts cut it into words, and words joined again, by sacremoses, which is loaded when it is needed.
 
-What a stranger sends costs no more than its size: in sacremoses 0.2 one pattern takes quadratic time for dots, and the
-question whether a word has a letter builds a set of all letters. Both are replaced by what gives the same result.
+In sacremoses 0.2 one pattern takes quadratic time for dots, and the check whether a word has a letter builds a set of
+all letters. Both are replaced by code of linear time with the same result.
 """
 
 import re

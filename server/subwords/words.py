@@ -144,7 +144,7 @@ class Words:
         return not self.is_control(index) and self._file.words[index].endswith(self._separator)
 
     def without_unfinished(self, ids: Sequence[int]) -> Sequence[int]:
-        """The ids of a translation that is being decoded, without its last word if that goes on."""
+        """The ids of a translation that is being decoded, without its last word if that may continue."""
         end = len(ids)
         if end and self.continues(ids[-1]):
             while end and self.continues(ids[end - 1]):

@@ -15,13 +15,13 @@ _SIGNS: Final = "".join(sorted(BEGINS)) + ",;()[]'\u2018\u2019\u201a\u2039\u203a
 
 
 class Word(NamedTuple):
-    """The characters since the last space of a hypothesis, and what is before it. `last` is the word before. `goes_on`:
-    the next piece belongs to the word."""
+    """The characters since the last space of a hypothesis, and what is before it. `last` is the word before.
+    `is_continued`: the next piece belongs to the word, too."""
 
     text: str = ""
     begins: bool = True
     last: str = ""
-    goes_on: bool = False
+    is_continued: bool = False
 
     @property
     def core(self) -> str:
@@ -51,17 +51,17 @@ class AddressConstraint:
         if token == self._pieces.eos_id:
             return None if self._is_forbidden_whole(state, "") else state
         [piece] = self._pieces.spelled([token])
-        if piece.startswith(_SPACE) and not state.goes_on:
+        if piece.startswith(_SPACE) and not state.is_continued:
             following = piece.removeprefix(_SPACE)
             if self._is_forbidden_whole(state, following):
                 return None
             begins = not state.text or state.text[-1] in BEGINS
             state = Word(following, begins, state.text)
         else:
-            text = state.text + piece.removeprefix(_SPACE * state.goes_on)
-            state = state._replace(text=text, goes_on=False)
+            text = state.text + piece.removeprefix(_SPACE * state.is_continued)
+            state = state._replace(text=text, is_continued=False)
         if self._pieces.continues(token):
-            return state._replace(goes_on=True)
+            return state._replace(is_continued=True)
         core = state.core
         return None if core not in self._continued and self._is_pronoun(core, state.begins) else state
 
@@ -80,7 +80,7 @@ class AddressConstraint:
 
 
 def is_pronoun(word: str, begins: bool, wanted: Address, hints: SourceHints) -> bool:
-    """Whether a word addresses in another form than the wanted one."""
+    """Whether a word addresses the reader in another form than the wanted form."""
     if wanted is Address.FORMAL:
         low = word.lower()
         return (low in INFORMAL and word in (low, low.capitalize())) or (word == "ihr" and hints.no_others)

@@ -40,7 +40,7 @@ class SentenceTranslation:
     flags: tuple[str, ...] = ()
     ids: tuple[int, ...] = ()
     num_source_tokens: int = 0
-    is_remembered: bool = False
+    is_from_memory: bool = False
     """Whether it is of a translation memory: the model did not see it, and it has no score and no tokens."""
 
 

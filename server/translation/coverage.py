@@ -30,8 +30,8 @@ FEWER = 3
 MUCH_TOO_SHORT = 0.5
 """The same for a translation that cannot be aligned: it is certain to lack something."""
 LONG = 80
-"""Pieces of a source whose translation is always aligned: in long sentences the model also loses its way, and writes
-as many words as it should."""
+"""Pieces of a source whose translation is always aligned: in long sentences the model may also leave a clause out and
+write other words instead."""
 LEAST_ATTENTION = 0.2
 """Largest weight with which a piece of the translation attends to a word that it does not translate."""
 MIN_MISSING = 4
@@ -47,7 +47,7 @@ def is_short(pair: IdPair, usual_ratio: float, share: float = SHORT) -> bool:
 
 
 def is_aligned(pair: IdPair, usual_ratio: float) -> bool:
-    """Whether a translation is looked at for missing words."""
+    """Whether a translation is checked for missing words."""
     return len(pair[0]) >= LONG or is_short(pair, usual_ratio)
 
 
@@ -74,8 +74,8 @@ def num_missing(weights: Floats, pieces: Sequence[str]) -> int:
 async def count_missing(
     worker: EngineWorker, source_pieces: Pieces, pairs: Sequence[IdPair], deadline: float | None
 ) -> list[int]:
-    """For every pair of ids, how many words of the source are not translated. 0 where that cannot be said now: the
-    model does not align words, or is too busy."""
+    """For every pair of ids, how many words of the source are not translated. 0 where that is not known: the model does
+    not align words, or is too busy."""
     if not pairs:
         return []
     try:

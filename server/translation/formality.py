@@ -1,10 +1,10 @@
 """Translations that address the reader as the request says: formally (Sie) or informally (du).
 
-A sentence is first translated as it would be without the request. If that translation addresses nobody, or as asked, it
-stays. Otherwise the sentence is searched again, with a wide beam and without the words of the other form
-(`server.translation.address_constraint`); of all hypotheses the best in the form that was asked for is the translation.
-The model finds every word of it: nothing is written over. `loadtest.bench.formality_bench` measures how often that is
-so.
+A sentence is first translated as it would be without the request. If that translation does not address the reader, or
+has the requested form, it stays. Otherwise the sentence is searched again, with a wide beam and without the words of
+the other form (`server.translation.address_constraint`); the best of all hypotheses in the requested form is the
+translation. The model finds every word of it: nothing is written over. `loadtest.bench.formality_bench` measures how
+often that is so.
 """
 
 import dataclasses
@@ -70,7 +70,7 @@ class Addressing:
         distinct = {hypothesis.ids: hypothesis for hypothesis in (result if second is None else second).hypotheses}
         distinct |= {hypothesis.ids: hypothesis for hypothesis in result.hypotheses}
         ranked = [(self._rank(source, hypothesis, formality), hypothesis) for hypothesis in distinct.values()]
-        if second is None:  # the best one stays the best, whether it addresses anybody or not
+        if second is None:  # the best hypothesis stays the best, whether it addresses the reader or not
             best = [hypothesis for rank, hypothesis in ranked if rank <= 1]
             return dataclasses.replace(result, hypotheses=tuple(best))
         ranked.sort(key=lambda item: (item[0], -item[1].normalized_score))
@@ -102,7 +102,7 @@ class Addressing:
         return text
 
     def _rank(self, source: str, hypothesis: Hypothesis, formality: Formality) -> int:
-        """0 for the form that was asked for, 1 for none, 2 for both, 3 for the other."""
+        """0 for the requested form, 1 for none, 2 for both, 3 for the other."""
         [text] = self.target_pieces.decode([hypothesis.ids])
         found = address_of(text, source)
         return 0 if found is WANTED[formality] else {Address.NONE: 1, Address.MIXED: 2}.get(found, 3)

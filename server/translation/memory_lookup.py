@@ -36,7 +36,7 @@ class MemoryUse:
     applies_from: int = EXACT
     may_apply: Callable[[str, str], bool] = lambda source, other: True
     count: Callable[[int], None] = lambda number: None
-    """Called with the number of sentences that the memory has, after each file."""
+    """Called after each file with the number of its sentences that the memory has."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ Part = str | SentenceTranslation | Run
 
 
 @dataclass(frozen=True)
-class RememberedText:
+class MemoryText:
     parts: Sequence[Part]
     matches: Sequence[Match]
 
 
 @dataclass(frozen=True)
-class RememberedPlan:
+class MemoryPlan:
     """`texts` are for the model, with their prefixes."""
 
-    whole: Sequence[RememberedText]
+    whole: Sequence[MemoryText]
     texts: Sequence[str]
     prefixes: Sequence[str]
 
@@ -71,7 +71,7 @@ class RememberedPlan:
 
 def look_up(
     request: TextRequest, use: MemoryUse, language: str, check_count: Callable[[int], None] = lambda number: None
-) -> RememberedPlan:
+) -> MemoryPlan:
     """What the memory has, and what is left for the model. Raises TooManyMatches, and what `check_count` raises."""
     texts: list[str] = []
     prefixes: list[str] = []
@@ -81,23 +81,23 @@ def look_up(
     for text, prefix in itertools.zip_longest(request.texts, request.prefixes, fillvalue=""):
         checkpoint()
         segments = _as_one_sentence(text)
-        remembered, matches = lookup.sentences(segments, bool(prefix))
-        is_cut = request.splits and not remembered
+        from_memory, matches = lookup.sentences(segments, bool(prefix))
+        is_cut = request.splits and not from_memory
         if is_cut:
             segments = list(segments_of(text, language))
         num_sentences += sum(segment.is_sentence for segment in segments)
         check_count(num_sentences)
         if is_cut:
-            remembered, of_sentences = lookup.sentences(segments, bool(prefix))
+            from_memory, of_sentences = lookup.sentences(segments, bool(prefix))
             are_several = sum(segment.is_sentence for segment in segments) > 1
             matches = [*matches, *of_sentences] if are_several else of_sentences
-        parts = list(_parts(segments, remembered, texts)) if remembered else [_as_a_whole(text, texts)]
+        parts = list(_parts(segments, from_memory, texts)) if from_memory else [_as_a_whole(text, texts)]
         prefixes += [""] * (len(texts) - len(prefixes))
         first = next((part for part in parts if not isinstance(part, str)), None)
         if prefix and isinstance(first, Run):
             prefixes[first.number] = prefix
-        whole.append(RememberedText(parts, matches))
-    return RememberedPlan(whole, texts, prefixes)
+        whole.append(MemoryText(parts, matches))
+    return MemoryPlan(whole, texts, prefixes)
 
 
 def most_chars(texts: Sequence[str]) -> int:
@@ -125,7 +125,7 @@ class Lookup:
     ) -> tuple[dict[int, SentenceTranslation], list[Match]]:
         """The translations of sentences that the memory has, by the places of their segments, and all matches. The
         first sentence of a text with a prefix is the model's. Raises TooManyMatches."""
-        remembered: dict[int, SentenceTranslation] = {}
+        from_memory: dict[int, SentenceTranslation] = {}
         matches: list[Match] = []
         start, is_first = 0, True
         for place, segment in enumerate(segments):
@@ -136,10 +136,10 @@ class Lookup:
                 matches += [Match(item, (start, end)) for item in matching]
                 self._add_chars(matching)
                 if target is not None and not (is_first and has_prefix):
-                    remembered[place] = SentenceTranslation(segment.text, target, 0.0, "eos", 0, is_remembered=True)
+                    from_memory[place] = SentenceTranslation(segment.text, target, 0.0, "eos", 0, is_from_memory=True)
                 is_first = False
             start = end
-        return remembered, matches
+        return from_memory, matches
 
     def target(self, text: str) -> str | None:
         """The translation of an entry that is used for a text, if there is one. Raises TooManyMatches."""
@@ -191,8 +191,10 @@ def _as_a_whole(text: str, texts: list[str]) -> Run:
     return Run(len(texts) - 1)
 
 
-def _parts(segments: Sequence[Segment], remembered: dict[int, SentenceTranslation], texts: list[str]) -> Iterator[Part]:
-    """The parts of a text; sentences between remembered ones, with the gaps between them, are added to `texts`."""
+def _parts(
+    segments: Sequence[Segment], from_memory: dict[int, SentenceTranslation], texts: list[str]
+) -> Iterator[Part]:
+    """The parts of a text; sentences between those of the memory, with the gaps between them, are added to `texts`."""
     run: list[Segment] = []
 
     def close() -> Iterator[Part]:
@@ -205,9 +207,9 @@ def _parts(segments: Sequence[Segment], remembered: dict[int, SentenceTranslatio
         run.clear()
 
     for place, segment in enumerate(segments):
-        if place in remembered:
+        if place in from_memory:
             yield from close()
-            yield remembered[place]
+            yield from_memory[place]
         elif run or segment.is_sentence:
             run.append(segment)
         else:

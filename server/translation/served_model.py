@@ -41,7 +41,7 @@ class ServedModel:
         self.on_state_change: Callable[[ServedModel], None] = lambda model: None
         """Called with the model after `fail`, `recover`, `open` and `close`."""
         self.loader: Callable[[Sequence[ServedModel]], Awaitable[None]] | None = None
-        """Loads models, or waits until somebody else has loaded them; None where they are not loaded on demand."""
+        """Loads models, or waits until another request has loaded them; None where they are not loaded on demand."""
         self.last_used = time.monotonic()
         """A time.monotonic() value."""
 

@@ -19,9 +19,9 @@ from server.runtime.checkpoints import checkpoint
 from server.translation_memory.pairs import EXACT, EntryMatch, Pair
 from server.translation_memory.segments import entry_id, normalized, words_of
 
-VISITS_PER_CHAR = 32
-"""Entries that are looked at for every character of a text, but LEAST_VISITS to MOST_VISITS for a text."""
-LEAST_VISITS, MOST_VISITS = 256, 20_000
+SCANNED_PER_CHAR = 32
+"""Entries that are scanned for every character of a text, at least MIN_SCANNED and at most MAX_SCANNED for a text."""
+MIN_SCANNED, MAX_SCANNED = 256, 20_000
 ADDED_AT_ONCE = 16
 """Pairs between two checkpoints; searches wait while they are added."""
 CANDIDATES = 64
@@ -54,7 +54,7 @@ class MemoryIndex:
         return len(self._places)
 
     @property
-    def is_worn(self) -> bool:
+    def should_rebuild(self) -> bool:
         """Whether more entries were removed than are left: a new index would be half as large."""
         return len(self._pairs) > 2 * len(self._places) + 16
 
@@ -122,7 +122,7 @@ class MemoryIndex:
         shortest, longest = lengths_of(len(normal), threshold)
         if shortest > self._longest:
             return ()
-        left = min(max(LEAST_VISITS, VISITS_PER_CHAR * len(normal)), MOST_VISITS)
+        left = min(max(MIN_SCANNED, SCANNED_PER_CHAR * len(normal)), MAX_SCANNED)
         shared: dict[int, int] = {}
         for places in sorted((self._buckets[bucket] for bucket in buckets if bucket in self._buckets), key=len):
             for place in islice(reversed(places), left):

@@ -156,7 +156,7 @@ class TranslationMemoryService:
             if cached is not None and cached.generation == changed.before:
                 cached.index.remove(name)
                 cached.generation = changed.after
-            if cached is not None and cached.index.is_worn:
+            if cached is not None and cached.index.should_rebuild:
                 self._indexes.drop(key)
 
     async def index(self, owner: str, memory_id: str) -> tuple[TranslationMemory, MemoryIndex]:
@@ -203,7 +203,7 @@ def _without_deleted(cached: CachedIndex, generation: str) -> CachedIndex | None
     for name in deleted:
         cached.index.remove(name)
     cached.generation = generation
-    return None if cached.index.is_worn else cached
+    return None if cached.index.should_rebuild else cached
 
 
 def _latest(pairs: Sequence[Pair]) -> dict[str, Pair]:

@@ -133,12 +133,12 @@ CHANGES: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("said", CHANGES)
-def test_goldens_that_show_nothing_are_not_passed(copied: Path, said: str) -> None:
+@pytest.mark.parametrize("change", CHANGES)
+def test_goldens_that_show_nothing_are_not_passed(copied: Path, change: str) -> None:
     artifact = Artifact.load(copied)
     rows = json.loads((copied / GOLDEN).read_text(encoding="utf-8"))
-    (copied / GOLDEN).write_text(json.dumps(CHANGES[said](rows)), encoding="utf-8")
-    with pytest.raises(ArtifactError, match=said):
+    (copied / GOLDEN).write_text(json.dumps(CHANGES[change](rows)), encoding="utf-8")
+    with pytest.raises(ArtifactError, match=change):
         run_self_test(artifact, load_backend(artifact, "onnx", "int8"), "onnx", "int8")
 
 

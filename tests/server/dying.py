@@ -7,7 +7,7 @@ import sys
 from typing import Any, cast
 from unittest.mock import patch
 
-from server.api.transport.protocol import PromptProtocol
+from server.api.transport.protocol import LimitedProtocol
 from server.cli import serve as serve_command
 from server.cli.main import main
 
@@ -34,11 +34,11 @@ class DyingTransport:
         return getattr(self.transport, name)
 
 
-class DyingProtocol(PromptProtocol):
+class DyingProtocol(LimitedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, DyingTransport(transport)))
 
 
 if __name__ == "__main__":
-    with patch.object(serve_command, "PromptProtocol", DyingProtocol):
+    with patch.object(serve_command, "LimitedProtocol", DyingProtocol):
         sys.exit(main())

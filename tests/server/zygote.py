@@ -136,7 +136,7 @@ def _zygote() -> socket.socket:
 
 
 def fork_on_request(requests: socket.socket) -> list[str] | None:
-    """Fork for every request: returns the command line in the fork, and None in the zygote when nobody asks more."""
+    """Fork for every request: returns the command line in the fork, and None in the zygote after the last request."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, MOST_BYTES, 1)
         if not message:

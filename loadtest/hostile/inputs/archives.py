@@ -77,7 +77,7 @@ def bomb_to_libretranslate(share: float) -> Attempt:
 
 @hostile_input("Word: a picture that unpacks to 195 MiB")
 def picture(share: float) -> Attempt:
-    """A .docx file of a word, with a part that nobody reads."""
+    """A .docx file of a word, with a part that the reader ignores."""
     zeros = repeated(b"", bytes(BLOCK), b"", scaled(195 * BLOCK, share))
     document = f"<w:document {W}><w:body><w:p><w:r><w:t>Yes.</w:t></w:r></w:p></w:body></w:document>".encode()
     return upload("a.docx", packed({DOCUMENT: document, "word/media/image1.bmp": zeros}))

@@ -89,7 +89,7 @@ def escapes(share: float) -> Attempt:
 
 @hostile_input("10,000 unknown fields")
 def unknown(share: float) -> Attempt:
-    """A JSON object of fields that nobody knows."""
+    """A JSON object of unknown fields."""
     return post_json("/v1/translate", {f"a{number}": "b" for number in range(scaled(10_000, share))})
 
 

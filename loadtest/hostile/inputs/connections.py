@@ -123,7 +123,7 @@ def slow_bodies(share: float) -> Attempt:
 
 @hostile_input("50 uploads that stop half way")
 def half_open(share: float) -> Attempt:
-    """50 clients that declare 4 MB, send 1 MB, and say no more; then they reset."""
+    """50 clients that declare 4 MB, send 1 MB, and then nothing; at the end they reset."""
     count, size = scaled(50, share), scaled(BODY, share)
     begin = head("/v1/files", size, "multipart/form-data; boundary=x")
     begin += b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + b"a" * (size // 4)

@@ -15,7 +15,7 @@ _SETS = {
 DETERMINERS, THIRD_PERSON, FEMALE, MALE = (_SETS[name] for name in ("DETERMINERS", "THIRD_PERSON", "FEMALE", "MALE"))
 DEFINITE = DETERMINERS - {"a", "an"}
 GENDERED = MALE | FEMALE | _SETS["GENDERED"]
-"""Words that say themselves whether a person is a man or a woman."""
+"""Words that show whether a person is a man or a woman."""
 ANIMALS = _SETS["ANIMALS"]
 PERSON_SUBJECTS = _SETS["PERSON_SUBJECTS"]
 BEING = _SETS["BEING"]

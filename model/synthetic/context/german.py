@@ -120,7 +120,7 @@ def inflected(adjective: str, ending: str) -> str:
 
 
 def is_nominative(words: list[Word], index: int) -> bool:
-    """Whether the determiner of the masculine noun at `place`, perhaps with an adjective between, is nominative."""
+    """Whether the determiner of the masculine noun at `index`, perhaps with an adjective between, is nominative."""
     before = [word.lower for word in words[max(0, index - 2) : index]]
     if len(before) == 2 and ADJECTIVE.fullmatch(before[1]):
         return before[0] in NOMINATIVE

@@ -87,7 +87,7 @@ class MakeEverydayDataCommand:
         tested = {normalized_source(item.source) for path in args.exclude for item in read_word_set(path)}
         args.out.mkdir(parents=True, exist_ok=True)
         for name, sentences in made.items():
-            pairs = dict.fromkeys(sentences) if to_german else _first_said(sentences)
+            pairs = dict.fromkeys(sentences) if to_german else _one_english_side(sentences)
             kept = [pair for pair in pairs if tested.isdisjoint(map(normalized_source, pair))]
             write_documents([kept], args.out, name, ("en", "de"))
             print(f"{name}: {len(kept):,} pairs")
@@ -98,7 +98,7 @@ def _turned(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     return ((target, source) for source, target in pairs)
 
 
-def _first_said(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _one_english_side(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """One English side for each German side, the first."""
     first: dict[str, str] = {}
     for english, german in pairs:

@@ -159,8 +159,8 @@ def things_in_sentences(things: Sequence[Thing], sentences: Sequence[ThingSenten
 
 
 def finder(things: Sequence[Thing]) -> Callable[[ThingSentence], list[Thing]]:
-    """Of a sentence, the things that suit it, in their order. Most things are of other kinds: those of the same kinds
-    are looked for once."""
+    """A function that returns the things that suit a sentence, in their order. Most things are of other kinds: those of
+    the same kinds are collected once."""
 
     @functools.cache
     def of_kinds(kinds: frozenset[str]) -> list[Thing]:

@@ -31,7 +31,7 @@ def used_adjectives(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]
     """Adjectives of the dictionary's entries `terms` that text or entries use, each with the most frequent
     translation, the most frequent first."""
     listed = single_words(terms)
-    words, sources = {target for several in listed.values() for target in several}, _said_adjectives(pairs)
+    words, sources = {target for several in listed.values() for target in several}, _uses_as_adjectives(pairs)
     listed = {
         source: tuple(target for target in several if target.removesuffix("e") not in words - {target})
         for source, several in listed.items()
@@ -65,7 +65,7 @@ def _without_ly(word: str) -> tuple[str, ...]:
     return () if stem == word else (stem, f"{stem}le", f"{stem.removesuffix('i')}y")
 
 
-def _said_adjectives(pairs: Sequence[SentencePair]) -> set[str]:
+def _uses_as_adjectives(pairs: Sequence[SentencePair]) -> set[str]:
     """English words that stand in the text where adjectives do: "the distant hills", "is distant"."""
     result, all_words = Counter[str](), Counter[str]()
     for pair in pairs:

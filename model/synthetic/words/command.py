@@ -61,12 +61,14 @@ class MakeWordDataCommand:
         made = {"words-nouns": list(nouns_in_sentences(frames, nouns, args.sentences, args.seed))}
         if args.terms:
             adjectives, verbs = used_adjectives(pairs, terms), used_verbs(pairs, terms)
-            takes, said_nouns = objects_of_verbs(pairs, terms, verbs), {entry.source for entry in entries}
+            takes, english_nouns = objects_of_verbs(pairs, terms, verbs), {entry.source for entry in entries}
             amount = (args.sentences, args.seed)
             made["words-adjectives"] = list(
                 adjectives_in_sentences(adjective_frames(pairs, adjectives), adjectives, *amount)
             )
-            made["words-verbs"] = list(verbs_in_sentences(verb_frames(pairs, verbs), verbs, takes, said_nouns, *amount))
+            made["words-verbs"] = list(
+                verbs_in_sentences(verb_frames(pairs, verbs), verbs, takes, english_nouns, *amount)
+            )
             with_object = [verb for verb in verbs if takes.get(verb.source) == "object"]
             made["words-phrases"] = list(phrases(nouns[:PHRASE_NOUNS], adjectives, with_object, args.seed))
             made["words-terms"] = list(used_terms(terms, pairs))

@@ -42,7 +42,7 @@ VerbFrame = Frame[Takes]
 def used_verbs(pairs: Sequence[SentencePair], terms: Sequence[SentencePair]) -> list[Translation]:
     """Verbs of the dictionary's entries `terms`, each with the most frequent translation, the most
     frequent first."""
-    counts = Counter(verb for pair in pairs for verb in _said(split(pair.source)))
+    counts = Counter(verb for pair in pairs for verb in _verbs_used(split(pair.source)))
     known = grouped(
         (entry[1], entry[3])
         for entry in _entries(terms)
@@ -56,7 +56,7 @@ def _entries(terms: Sequence[SentencePair]) -> Iterator[re.Match[str]]:
     return filter(None, (ENTRY.fullmatch(f"{term.source}\t{term.target}") for term in terms))
 
 
-def _said(words: Sequence[Word]) -> Iterator[str]:
+def _verbs_used(words: Sequence[Word]) -> Iterator[str]:
     """Words behind "to" and "can", and others that are forms of a verb alone."""
     for before, word in pairwise(words):
         if before.lower in MODALS | {"to"} or word.lower.endswith(("ed", "ing")):
@@ -100,7 +100,7 @@ def objects_of_verbs(
 
 
 def _takes(words: Sequence[Word], index: int) -> Takes | None:
-    """What the verb at `place` takes; None where the next word leaves it open."""
+    """What the verb at `index` takes; None where the next word leaves it open."""
     if words[index].after or index + 1 == len(words):
         return "nothing"
     return "object" if words[index + 1].lower in OBJECTS else None

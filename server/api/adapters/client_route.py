@@ -69,8 +69,8 @@ class ClientErrors:
 
 
 class ClientRoute(ApiRoute):
-    """Unknown fields and parameters are ignored. The key may be an Authorization of its own, without a scheme, as some
-    clients send it."""
+    """Unknown fields and parameters are ignored. The header Authorization may be the key alone, without a scheme, as
+    some clients send it."""
 
     @classmethod
     def of(cls, errors: type[ErrorBody], key_field: str | None = None) -> type[Self]:
@@ -81,7 +81,7 @@ class ClientRoute(ApiRoute):
     dialect: ClassVar[Dialect]
 
     def check_query(self, request: Request) -> None:
-        """Clients send more than is needed."""
+        """Unknown parameters are ignored: clients send more than is needed."""
 
     def body_may_have_key(self, request: Request) -> bool:
         """The `key_field` is a parameter of the query."""

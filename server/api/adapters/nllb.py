@@ -67,7 +67,7 @@ async def api(body: NllbApiRequest, admitted: Admitted) -> Response:
 
 @router.get(
     "/nllb/api/v4/translator",
-    summary="The same, as newer versions have it",
+    summary="Translate a text, for newer clients of nllb-api",
     response_model=NllbApiAnswer,
     responses=responses_of(MessageError),
 )

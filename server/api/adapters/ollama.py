@@ -26,7 +26,7 @@ LINES = "application/x-ndjson"
 NANOSECONDS = 10**9
 
 
-class Asked(BaseModel):
+class ModelRequest(BaseModel):
     """Other fields, such as system prompts and options, are ignored."""
 
     model: Text = Field(description="As in /v1/chat/completions.", examples=["en-de"])
@@ -34,7 +34,7 @@ class Asked(BaseModel):
     format: str | dict[str, object] | None = Field(default=None, description="If given, lists are answered in objects.")
 
 
-class GenerateRequest(Asked):
+class GenerateRequest(ModelRequest):
     prompt: Text = ""
 
 
@@ -43,7 +43,7 @@ class ChatMessage(BaseModel):
     content: Text = ""
 
 
-class ChatRequest(Asked):
+class ChatRequest(ModelRequest):
     messages: list[ChatMessage]
 
 
@@ -84,7 +84,7 @@ STARTED = datetime.now(UTC).isoformat()
     responses={200: {"content": {LINES: {"schema": {"type": "string"}}}}, **responses_of(MessageError, "not_found")},
 )
 async def generate(body: GenerateRequest, admitted: Admitted) -> Response:
-    answer, text = await _answered(body, body.prompt, admitted)
+    answer, text = await _translated(body, body.prompt, admitted)
     return _written(body, [answer.model_copy(update={"response": text})], {"response": ""})
 
 
@@ -98,7 +98,7 @@ async def chat(body: ChatRequest, admitted: Admitted) -> Response:
     message = next((message for message in reversed(body.messages) if message.role == "user"), None)
     if message is None:
         raise ApiError("invalid_value", "messages: none has the role 'user'", "messages")
-    answer, text = await _answered(body, message.content, admitted)
+    answer, text = await _translated(body, message.content, admitted)
     reply, empty = ChatMessage(role="assistant", content=text), ChatMessage(role="assistant")
     return _written(body, [answer.model_copy(update={"message": reply})], {"message": empty})
 
@@ -114,8 +114,8 @@ async def tags(admitted: Admitted) -> Response:
     return written(Tags(models=[Tag(name=name, model=name, modified_at=STARTED) for name in names]))
 
 
-async def _answered(body: Asked, message: str, admitted: AdmittedRequest) -> tuple[Answer, str]:
-    """The whole answer but its text, and the text. Raises ApiError."""
+async def _translated(body: ModelRequest, message: str, admitted: AdmittedRequest) -> tuple[Answer, str]:
+    """The answer without its text, and the text. Raises ApiError."""
     state, started = admitted.state, time.monotonic()
     pair = pair_named(body.model.removesuffix(":latest"), state.translators, state.routes)
     content = await offload_above(len(message), content_of, message, bool(body.format))
@@ -136,7 +136,7 @@ async def _answered(body: Asked, message: str, admitted: AdmittedRequest) -> tup
     return answer, text
 
 
-def _written(body: Asked, answers: Iterable[Answer], empty: dict[str, object]) -> Response:
+def _written(body: ModelRequest, answers: Iterable[Answer], empty: dict[str, object]) -> Response:
     """The answer; as a stream its text in one line, and a last line without text that ends it."""
     [answer] = answers
     if body.stream is False:

@@ -27,7 +27,7 @@ from server.api.requests.body import (
 )
 from server.api.requests.body_budget import EVERYBODY, BodyReservation
 from server.api.requests.body_key import key_in
-from server.api.requests.deadline import before
+from server.api.requests.deadline import run_until
 from server.api.requests.errors import NATIVE, ApiError, Dialect
 from server.api.requests.forms import MULTIPART, media_type
 from server.api.requests.path_values import BoundedInteger
@@ -92,7 +92,7 @@ class ApiRoute(APIRoute):
             held = budget.begin(None if state.keys.is_required else EVERYBODY)
             try:
                 if presented is None and state.keys.is_required and self.body_may_have_key(request):
-                    body = await before(deadline, read_body(request, held, limit))
+                    body = await run_until(deadline, read_body(request, held, limit))
                     kind = request.headers.get("content-type", "")
                     presented = await parsed_apart(body, key_in, body, kind, str(self.key_field))
                 key = authenticate(
@@ -111,10 +111,10 @@ class ApiRoute(APIRoute):
                 if key is not None:
                     held.belongs_to(key.name)
                 if "document_id" in request.path_params:
-                    await before(admitted.deadline, check_document(request, key, state.documents))
-                read = await before(admitted.deadline, self._read(request, held, limit, body))
+                    await run_until(admitted.deadline, check_document(request, key, state.documents))
+                read = await run_until(admitted.deadline, self._read(request, held, limit, body))
                 body = None  # only the parsed request is kept
-                response = await cancel_on_disconnect(request, lambda: before(admitted.deadline, handle(read)))
+                response = await cancel_on_disconnect(request, lambda: run_until(admitted.deadline, handle(read)))
                 return response
             except RequestValidationError as error:
                 raise self.invalid(error) from None

@@ -8,15 +8,16 @@ from starlette.requests import Request
 
 from server.api.admission.middleware import ClientGone
 
-TURNS = 4
-"""Turns of the event loop in which the reset of a connection that follows a request at once cancels it."""
+ITERATIONS = 4
+"""Iterations of the event loop before the work begins: a client that resets its connection right after its request is
+found to be gone by then."""
 
 Result = TypeVar("Result")
 
 
 async def cancel_on_disconnect(request: Request, work: Callable[[], Awaitable[Result]]) -> Result:
-    """The result of `work()`, cancelled when the client disconnects (ClientGone); then `request.state.is_gone` is
-    True. The body must have been read. The work of a client that left as soon as it had asked does not begin."""
+    """The result of `work()`, cancelled when the client disconnects (ClientGone); then `request.state.is_gone` is True.
+    The body must have been read. If the client has gone already, the work does not begin."""
     request_task = asyncio.current_task()
     assert request_task is not None
     is_gone = False
@@ -31,7 +32,7 @@ async def cancel_on_disconnect(request: Request, work: Callable[[], Awaitable[Re
     # The work runs in the request's task, which saves a task for every request.
     watcher = asyncio.ensure_future(watch())
     try:
-        for _ in range(TURNS):
+        for _ in range(ITERATIONS):
             await asyncio.sleep(0)
         return await work()
     except asyncio.CancelledError:

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Sequence
 
 from server.api.admission.admitted_request import AdmittedRequest
-from server.api.admission.remembering import with_memory
+from server.api.admission.requested_memory import with_memory
 from server.api.admission.text_languages import TextLanguages
 from server.api.admission.two_models import pivot_of, refuse
 from server.api.requests.limits import requested_options

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from server.api.admission.disconnect import cancel_on_disconnect
-from server.api.requests.deadline import before
+from server.api.requests.deadline import run_until
 from server.api.requests.errors import NATIVE, ApiError, Dialect, known_error
 from server.api.requests.json_response import json_of
 
@@ -72,7 +72,7 @@ class EventStream(Response):
         request = Request(scope, receive)
         async with aclosing(self._events):
             deadline = self._deadline + READING_SECONDS
-            await cancel_on_disconnect(request, lambda: before(deadline, self._send(request, send)))
+            await cancel_on_disconnect(request, lambda: run_until(deadline, self._send(request, send)))
 
     async def _send(self, request: Request, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -97,8 +97,8 @@ class EventStream(Response):
 
 
 class FileStream(EventStream):
-    """Sends the parts of a file in this way. After an error the connection breaks, so that no client takes the
-    beginning of a file for all of it."""
+    """Sends the parts of a file as `EventStream` sends events. After an error the connection is closed, so that no
+    client takes the beginning of a file for all of it."""
 
     def __init__(self, parts: Events, deadline: float, media_type: str, headers: Mapping[str, str]) -> None:
         super().__init__(parts, deadline, _raised)

@@ -1,4 +1,4 @@
-"""Files in DeepL's API: sent, asked for, fetched."""
+"""Files in DeepL's API: upload, status and download."""
 
 import math
 from pathlib import PurePath
@@ -118,7 +118,7 @@ async def result(upload_id: str, body: DeepLKey, admitted: Admitted) -> Response
     reservation = files.find(upload_id, body.document_key)
     if reservation.outcome is None:
         raise ApiError("not_ready", "Document is not translated yet: its status says more.")
-    if isinstance(reservation.outcome, ApiError):  # it never will be
+    if isinstance(reservation.outcome, ApiError):  # it failed, so that the file is never translated
         raise ApiError("conflict", f"Document was not translated: {reservation.outcome.message}")
     files.remove(reservation)
     return Response(reservation.outcome.data, media_type="application/octet-stream")

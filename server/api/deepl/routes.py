@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.plain_translation import translate_by_language
-from server.api.admission.remembering import UNKNOWN_MEMORY
+from server.api.admission.requested_memory import UNKNOWN_MEMORY
 from server.api.admission.two_models import pivot_of
 from server.api.deepl.languages import any_target, check_served, options_of, shown_code, sources_of, target_of
 from server.api.deepl.route import DEEPL, DeepLRoute

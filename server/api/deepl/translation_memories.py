@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
-from server.api.admission.remembering import FIELD, of_file, with_memory
+from server.api.admission.requested_memory import FIELD, of_file, with_memory
 from server.api.deepl.route import DEEPL, DeepLRoute
 from server.api.requests.errors import ADMISSION, BODY, ApiError, documented
 from server.api.requests.json_response import written

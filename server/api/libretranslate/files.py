@@ -1,4 +1,4 @@
-"""Files in LibreTranslate's API: sent, and fetched by a link."""
+"""Files in LibreTranslate's API: upload, and download by a link."""
 
 from pathlib import PurePath
 from typing import Annotated
@@ -7,7 +7,7 @@ from fastapi import APIRouter, File, Form, Request, Response, UploadFile
 
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.detection import check_not_foreign
-from server.api.admission.remembering import of_file
+from server.api.admission.requested_memory import of_file
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.routes import ERRORS, NO_MEMORY, named_languages
 from server.api.libretranslate.schemas import LibreFile

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.detection import Detected, detect
 from server.api.admission.plain_translation import translate_texts
-from server.api.admission.remembering import UNKNOWN_MEMORY
+from server.api.admission.requested_memory import UNKNOWN_MEMORY
 from server.api.admission.text_languages import TextLanguages, languages_of
 from server.api.libretranslate.route import LIBRE, LibreProbeRoute, LibreRoute
 from server.api.libretranslate.schemas import (

@@ -1,4 +1,4 @@
-"""`GET /spec`: LibreTranslate's part of the OpenAPI document, whose title tells some clients what the server is."""
+"""`GET /spec`: LibreTranslate's part of the OpenAPI document, by whose title some clients recognise the server."""
 
 import json
 import re

@@ -19,7 +19,7 @@ from server.api.mcp.errors import advice_of, failure_of
 from server.api.mcp.instructions import INSTRUCTIONS
 from server.api.mcp.route import ANSWER_SECONDS
 from server.api.mcp.tools import TOOLS, Tool
-from server.api.requests.deadline import before
+from server.api.requests.deadline import run_until
 from server.api.requests.errors import printable
 from server.api.requests.json_response import json_of
 from server.runtime.nearest_name import nearest
@@ -46,7 +46,7 @@ async def call_tool(context: Context, params: types.CallToolRequestParams) -> ty
         raise MCPError(types.INVALID_PARAMS, printable(f"unknown tool '{params.name}': {nearest(params.name, TOOLS)}"))
     admitted.deadline -= ANSWER_SECONDS
     try:
-        result = await before(admitted.deadline, tool.run(params.arguments or {}, admitted))
+        result = await run_until(admitted.deadline, tool.run(params.arguments or {}, admitted))
     except Exception as error:
         return _failed(error, admitted)
     return await offload_above(_size(params), _succeeded, result)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.remembering import FIELD, UNKNOWN_MEMORY, index_of
+from server.api.admission.requested_memory import FIELD, UNKNOWN_MEMORY, index_of
 from server.api.native.document_events import DOCUMENT, UNKNOWN, Explain, explains_attention
 from server.api.native.document_list import DOCUMENTS
 from server.api.native.document_request_schemas import AppendRequest, CorrectionRequest, DocumentRequest

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from server.api.admission.admitted_request import Admitted
 from server.api.admission.api_route import ApiRoute
 from server.api.admission.detection import check_not_foreign
-from server.api.admission.remembering import UNKNOWN_MEMORY, of_file
+from server.api.admission.requested_memory import UNKNOWN_MEMORY, of_file
 from server.api.admission.text_languages import languages_of
 from server.api.native.schemas import FLAGGED
 from server.api.requests.content_disposition import attachment
@@ -142,7 +142,9 @@ async def translate(
 
     state = admitted.state
     is_detected = source.lower() == AUTO
-    named = None if is_detected else await chosen(source)  # what is wrong with it is said before the file is read
+    named = (
+        None if is_detected else await chosen(source)
+    )  # a request that cannot be served is refused before its file is read
     data = await admitted.read(file)
     jobs = state.file_jobs
     with await jobs.admit(owner_of(admitted.key), len(data)) as reservation:

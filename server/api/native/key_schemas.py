@@ -70,7 +70,7 @@ class ListedKey(BaseModel):
     )
     limits: Limits
     secrets: int = Field(description="How many are accepted, those that have expired included.")
-    created: float | None = Field(None, description="Seconds since 1970; null if nobody knows.")
+    created: float | None = Field(None, description="Seconds since 1970; null if it is not known.")
     expires: float | None = Field(None, description="When its last secret expires, in seconds since 1970; null: never.")
 
     @classmethod

@@ -232,7 +232,7 @@ class Translation(BaseModel):
         """Add what a translation memory has for it."""
         for sentence, translated in zip(self.sentences, translation.sentences, strict=True):
             checkpoint()
-            sentence.from_memory = translated.is_remembered
+            sentence.from_memory = translated.is_from_memory
         self.memory = [MemoryMatch.of(match) for match in translation.matches]
         self.from_memory = bool(self.sentences) and all(sentence.from_memory for sentence in self.sentences)
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from server.api.admission.admitted_request import Admitted, AdmittedRequest
 from server.api.admission.api_route import ApiRoute
-from server.api.admission.remembering import DEFAULT_THRESHOLD, UNKNOWN_MEMORY, with_memory
+from server.api.admission.requested_memory import DEFAULT_THRESHOLD, UNKNOWN_MEMORY, with_memory
 from server.api.admission.server_sent_events import (
     KEEPALIVE_COMMENT,
     MEDIA_TYPE,
@@ -34,9 +34,9 @@ from server.text.protect.terms import Terms
 from server.translation.assembly import TranslationOutcome
 from server.translation.glossary import GlossaryTranslator
 from server.translation.markup_translation import TranslatesTexts
+from server.translation.memory_stream import MemoryStream
+from server.translation.memory_translator import MemoryTranslator
 from server.translation.planning import TextRequest
-from server.translation.remembered import MemoryTranslator
-from server.translation.remembered_streaming import MemoryStream
 from server.translation.streaming import Beginning, TranslationStream
 from server.translation.term_streaming import TermStream
 from server.translation.translator import RequestedOptions, Translator
@@ -82,11 +82,13 @@ async def translate(body: TranslateRequest, admitted: Admitted, request: Request
     terms = await body.read_terms()
     texts = TextRequest(body.texts, options, context, prefixes=body.prefixes, aligns=body.alignment)
     if body.stream or asks_for_events(request):
-        stream = await _begin_stream(translator, texts, terms, await _remembering(admitted, translator, route, body))
+        stream = await _begin_stream(
+            translator, texts, terms, await _translator_with_memory(admitted, translator, route, body)
+        )
         admitted.on_release(stream.close)
         return EventStream(_events(stream, body, admitted, translator), admitted.deadline)
     without_memory: TranslatesTexts = translator if terms is None else GlossaryTranslator(translator, terms)
-    outcome = await (await _remembering(admitted, without_memory, route, body)).translate(texts)
+    outcome = await (await _translator_with_memory(admitted, without_memory, route, body)).translate(texts)
     return await offload_above(body.num_chars, lambda: written(_answer(outcome, body, admitted, translator)))
 
 
@@ -97,17 +99,17 @@ def asks_for_events(request: Request) -> bool:
 
 
 async def _begin_stream(
-    translator: Translator, texts: TextRequest, terms: Terms | None, remembering: TranslatesTexts
+    translator: Translator, texts: TextRequest, terms: Terms | None, memory_translator: TranslatesTexts
 ) -> Stream:
-    """`remembering`: a MemoryTranslator where the request names a memory."""
+    """`memory_translator`: a MemoryTranslator where the request names a memory."""
 
     async def begin(request: TextRequest) -> TranslationStream:
         if terms is None and request.options.formality is None:
             return await TranslationStream.begin(translator, request)
         return await TermStream.begin_with_terms(translator, request, terms or Terms({}))
 
-    if isinstance(remembering, MemoryTranslator):
-        return await MemoryStream.begin(remembering, texts, begin)
+    if isinstance(memory_translator, MemoryTranslator):
+        return await MemoryStream.begin(memory_translator, texts, begin)
     return await begin(texts)
 
 
@@ -122,12 +124,12 @@ async def _translate_by_two(
     context = await admitted.state.documents.context_of(route.first, body.contexts) if body.contexts else None
     pivot, options = pivot_of(route, requested, admitted)
     pivot = dataclasses.replace(pivot, terms=await body.read_terms())
-    remembering = await _remembering(admitted, pivot, route, body)
-    outcome = await remembering.translate(TextRequest(body.texts, options, context))
+    memory_translator = await _translator_with_memory(admitted, pivot, route, body)
+    outcome = await memory_translator.translate(TextRequest(body.texts, options, context))
     return await offload_above(body.num_chars, lambda: written(_answer_of_two(route, outcome, body, admitted)))
 
 
-async def _remembering(
+async def _translator_with_memory(
     admitted: AdmittedRequest, translator: TranslatesTexts, route: Route, body: TranslateRequest
 ) -> TranslatesTexts:
     if not body.translation_memory_id:

@@ -1,7 +1,8 @@
 """Finds the text in a message that also says what to do with it.
 
-Chat models are asked in words, and some clients write those words and the text into one message. Only prompts that
-clients have by default are known here; a prompt that consists of the text alone is always translated as it is.
+Chat models get instructions in words, and some clients write the instructions and the text into one message. Only
+prompts that clients have by default are known here; a prompt that consists of the text alone is always translated as it
+is.
 """
 
 from collections.abc import Callable

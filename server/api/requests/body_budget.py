@@ -110,7 +110,7 @@ class BodyReservation:
             async with asyncio.timeout(None) as self._timeout:
                 yield
         except TimeoutError:
-            message = f"the body took longer than {SLOW_SECONDS:g} seconds while others waited for its room"
+            message = f"the body took longer than {SLOW_SECONDS:g} seconds while other requests waited for its bytes"
             raise ApiError("overloaded", message) from None
         finally:
             self._timeout = None

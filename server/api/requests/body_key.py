@@ -13,7 +13,7 @@ _JSON_VALUE = re.compile(rb'\s*+:\s*+("(?:[^"\\]++|\\.)*+")', re.DOTALL)
 
 def key_in(body: bytes | bytearray, content_type: str, field: str) -> str | None:
     """The text of `field` in a JSON body or a form, the last one where there are several; None without one, and for a
-    body that is neither. In JSON it may be anywhere: who writes a valid key has it."""
+    body that is neither. In JSON the field may be at any depth: only a client that has a valid key can write one."""
     kind = media_type(content_type)
     name = field.encode()
     if kind == MULTIPART:

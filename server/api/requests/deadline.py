@@ -10,7 +10,7 @@ from server.engine.request import DeadlineExceeded
 Result = TypeVar("Result")
 
 
-async def before(deadline: float | None, work: Coroutine[Any, Any, Result]) -> Result:
+async def run_until(deadline: float | None, work: Coroutine[Any, Any, Result]) -> Result:
     """The result of `work`, which is cancelled at `deadline` (a time.monotonic() value). Raises DeadlineExceeded."""
     try:
         async with asyncio.timeout(None if deadline is None else deadline - time.monotonic()):

@@ -106,7 +106,7 @@ def codec_of(charset: str | None) -> str:
 def parts_of(body: bytes | bytearray, boundary: bytes) -> Iterator[tuple[bytes, int, int]]:
     """The head of every part of a multipart body, and where its data begins and ends. Raises ApiError (400)."""
     delimiter = b"\r\n--" + boundary
-    if body.count(delimiter) > MAX_FIELDS + 1:  # counted before they are looked at: each costs more than a byte does
+    if body.count(delimiter) > MAX_FIELDS + 1:  # counted before they are parsed: each costs more than a byte does
         raise _malformed(f"it has more than {MAX_FIELDS} parts")
     end = 0 if body.startswith(delimiter[2:]) else body.find(delimiter) + 2
     if end == 1:

@@ -19,7 +19,7 @@ class Drain:
             self._until = time.monotonic() + self._timeout
             self.is_running = True
 
-    def hurry(self) -> None:
+    def stop_waiting(self) -> None:
         """End the timeout now."""
         self._until = min(self._until, time.monotonic())
 

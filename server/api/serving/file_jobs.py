@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any
 
-from server.api.requests.deadline import before
+from server.api.requests.deadline import run_until
 from server.api.requests.errors import ApiError, known_error
 from server.api.serving.file_progress import FileProgress
 from server.api.serving.finished_files import FileReservation, FinishedFile, FinishedFiles
@@ -97,15 +97,15 @@ class FileJobs:
         """`seconds`: the longest time of a file in the background, including the wait for its turn."""
         self.files, self._seconds = files, seconds
         self._of_requests, self._of_background = Turns(MAX_RUNNING), Turns(MAX_RUNNING)
-        self.make_room: Callable[[str, int], Awaitable[None]] | None = None
+        self.free_space: Callable[[str, int], Awaitable[None]] | None = None
         """Of an owner's files in other processes removes what its next file, of so many bytes, needs."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._begun: set[FileReservation] = set()
 
     async def admit(self, owner: str, num_bytes: int) -> FileReservation:
         """As FinishedFiles.admit."""
-        if self.make_room is not None:
-            await self.make_room(owner, max(1, num_bytes))
+        if self.free_space is not None:
+            await self.free_space(owner, max(1, num_bytes))
         return self.files.admit(owner, num_bytes)
 
     @property
@@ -145,7 +145,7 @@ class FileJobs:
         self, reservation: FileReservation, work: Callable[[], Coroutine[Any, Any, FinishedFile]]
     ) -> None:
         try:
-            finished = await before(time.monotonic() + self._seconds, self._in_turn(reservation, work))
+            finished = await run_until(time.monotonic() + self._seconds, self._in_turn(reservation, work))
             self.files.keep(reservation, finished)
         except Exception as error:
             self._keep_error(reservation, error)

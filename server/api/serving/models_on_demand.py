@@ -66,7 +66,7 @@ class ModelsOnDemand:
         users = [model.users for model in models]
         self._waiting.update(users)
         try:
-            async with self._room_for(models):
+            async with self._free_memory_for(models):
                 for model in filter(self._is_missing, models):
                     self._reserved[model] = model_bytes(model)
                     load = self._loads[model] = asyncio.create_task(self._load(model))
@@ -98,7 +98,7 @@ class ModelsOnDemand:
     async def open(self, translator: ServedModel) -> None:
         """Load an unloaded model that is not served yet when there is room for it. Raises what
         ServedModel.load_unloaded raises, and ModelUnavailable when the server stops."""
-        async with self._room_for([translator]):
+        async with self._free_memory_for([translator]):
             self._reserved[translator] = model_bytes(translator)
         await self._open(translator)
 
@@ -134,7 +134,7 @@ class ModelsOnDemand:
             load.exception()  # retrieved, so that asyncio does not log it when all callers are gone
 
     @contextlib.asynccontextmanager
-    async def _room_for(self, models: Sequence[ServedModel]) -> AsyncIterator[None]:
+    async def _free_memory_for(self, models: Sequence[ServedModel]) -> AsyncIterator[None]:
         """A block in which there is room for the models, in the order of the callers, so that the turn of large models
         comes. Until then models that nobody uses are unloaded, those first that were not used for the longest time. A
         model that is larger than the limit is loaded when no other is."""

@@ -28,41 +28,41 @@ class ProcessGroup:
         metrics: Metrics,
         read_keys: Callable[[], Awaitable[None]],
     ) -> None:
-        """`read_keys`: accept what has changed in the store."""
+        """`read_keys` reads the keys of the store that have changed."""
         self.process, self._metrics, self._read_keys = process, metrics, read_keys
         self.peers = Peers(process.folder, process.slot, process.count)
         self.models = SharedModels(models, self.peers)
         self._before = counts_of(self._seen_last(process.slot))
         """The counters of the workers before this one in its slot, so that counters never fall."""
         self._keeping = asyncio.Lock()
-        self.peers.answers(KEYS, self._on_keys)
-        self.peers.answers(METRICS, self._on_metrics)
+        self.peers.on_request(KEYS, self._on_keys)
+        self.peers.on_request(METRICS, self._on_metrics)
 
     async def join(self) -> None:
-        """Be one of the processes from now on, with the models that the others serve. Raises ApiError if one of them
+        """Join the processes of the server, with the models that the others serve. Raises ApiError if one of them
         cannot be loaded."""
         await self.peers.open()
         await self.models.follow()
 
     def close(self) -> None:
-        """Answer the others no more; what was counted stays."""
+        """Stop answering the other processes; the counters of this process stay."""
         self._kept(snapshot(self._metrics.registry))
         self.peers.close()
 
     async def announce_keys(self) -> None:
         """Let all other processes accept what has changed in the store."""
-        await self.peers.ask_all(KEYS, seconds=KEYS_SECONDS)
+        await self.peers.request_all(KEYS, seconds=KEYS_SECONDS)
 
-    async def _on_keys(self, question: bytes) -> bytes:
+    async def _on_keys(self, request: bytes) -> bytes:
         await self._read_keys()
         return b""
 
-    async def _on_metrics(self, question: bytes) -> bytes:
+    async def _on_metrics(self, request: bytes) -> bytes:
         return await self._own_metrics()
 
     async def exposition(self) -> bytes:
         """The metrics of all processes, in Prometheus' text format."""
-        answers = await self.peers.ask_all(METRICS, seconds=METRICS_SECONDS)
+        answers = await self.peers.request_all(METRICS, seconds=METRICS_SECONDS)
         return await asyncio.to_thread(self._exposition, await self._own_metrics(), answers)
 
     def _exposition(self, own: bytes, answers: dict[int, bytes]) -> bytes:

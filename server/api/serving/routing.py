@@ -75,7 +75,7 @@ class Models:
         known = self._into.get(target)
         if known is None:
             known = frozenset(source for source in self.sources if self.first(source, target) is not None)
-            if known:  # others are any words of requests
+            if known:  # other values of `target` are any text of a request
                 self._into[target] = known
         return known
 
@@ -101,8 +101,8 @@ class Models:
         return {source: self.targets(source) for source in self.sources}
 
     def reachable(self) -> dict[str, list[str]]:
-        """The same of one model or two. Pivots of the same models are followed once: with 200 languages there are 8
-        million ways through a pivot."""
+        """Source language -> target languages of one model or two. Pivots of the same models are followed once: with
+        200 languages there are 8 million ways through a pivot."""
         ends: dict[tuple[Translator, ...], set[str]] = {}
         for models in self._of_source.values():
             if models not in ends:

@@ -42,7 +42,7 @@ from server.translation.translator import Translator
 from server.translation_memory.service import TranslationMemoryService
 
 POLL_SECONDS = 0.1
-"""Seconds between two checks of a stopping server whether it must hurry."""
+"""Seconds between two checks of a stopping server whether it must stop at once."""
 GIVE_UP_SECONDS = 1.0
 """Seconds to release documents in work when the drain timeout is over."""
 
@@ -111,7 +111,7 @@ class ServerState:
             others = SharedUsage(self.process.rows, self.process.slot, self.process.folder / "usage.lock")
             self.usage = CharacterUsage(others=others)
             self.group = ProcessGroup(self.process, self.translators, self.metrics, self._follow_keys)
-            self.file_jobs.make_room = SharedFiles(files, self.group.peers).make_room
+            self.file_jobs.free_space = SharedFiles(files, self.group.peers).free_space
 
     def load(self) -> None:
         """Load and warm up every model and open the store, unless the server begins to drain. Raises ArtifactError,
@@ -132,7 +132,7 @@ class ServerState:
             await self.group.join()
             self.is_loaded = True
             if self.process is not None and self.why_not_ready is None:
-                # Before /readyz says so: whoever reads it then connects to no process that is not ready.
+                # Before /readyz reports it: a client that reads it connects to no process that is not ready.
                 self.process.board.beat(self.process.slot, READY)
 
     @property

@@ -24,15 +24,15 @@ class SharedFiles:
 
     def __init__(self, files: FinishedFiles, peers: Peers) -> None:
         self._files, self._peers = files, peers
-        peers.answers(FINISHED, self._on_finished)
-        peers.answers(FORGET, self._on_forget)
+        peers.on_request(FINISHED, self._on_finished)
+        peers.on_request(FORGET, self._on_forget)
 
-    async def make_room(self, owner: str, num_bytes: int) -> None:
+    async def free_space(self, owner: str, num_bytes: int) -> None:
         """Remove the oldest finished files of the owner, wherever they are, as far as the next one needs it; none if
         that does not help."""
         if self._files.fits(owner, 1, num_bytes):
             return
-        answers = await self._peers.ask_all(FINISHED, owner.encode(), ASK_SECONDS)
+        answers = await self._peers.request_all(FINISHED, owner.encode(), ASK_SECONDS)
         found = [(self._peers.slot, Finished(*file)) for file in self._files.finished(owner)]
         found += [(slot, Finished(*file)) for slot, answer in answers.items() for file in json.loads(answer)]
         found.sort(key=lambda each: each[1].at)
@@ -41,20 +41,20 @@ class SharedFiles:
             freed += file.num_bytes
             if self._files.fits(owner, 1 - number, num_bytes - freed):
                 slots = {slot for slot, _ in found[:number]} - {self._peers.slot}
-                question = json.dumps([owner, file.at]).encode()
-                await asyncio.gather(*(self._forget(slot, question) for slot in slots))
+                request = json.dumps([owner, file.at]).encode()
+                await asyncio.gather(*(self._forget(slot, request) for slot in slots))
                 self._files.forget(owner, file.at)
                 return
 
-    async def _forget(self, slot: int, question: bytes) -> None:
+    async def _forget(self, slot: int, request: bytes) -> None:
         with contextlib.suppress(PeerGone, TimeoutError):
             async with asyncio.timeout(ASK_SECONDS):
-                await self._peers.ask(slot, FORGET, question)
+                await self._peers.request(slot, FORGET, request)
 
-    async def _on_finished(self, question: bytes) -> bytes:
-        return json.dumps(list(self._files.finished(question.decode()))).encode()
+    async def _on_finished(self, request: bytes) -> bytes:
+        return json.dumps(list(self._files.finished(request.decode()))).encode()
 
-    async def _on_forget(self, question: bytes) -> bytes:
-        owner, at = json.loads(question)
+    async def _on_forget(self, request: bytes) -> bytes:
+        owner, at = json.loads(request)
         self._files.forget(owner, at)
         return b""

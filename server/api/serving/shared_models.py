@@ -53,7 +53,7 @@ class SharedModels:
         self._changes: set[asyncio.Task[Any]] = set()
         self.failure: str | None = None
         """Why this process cannot serve what the others do: another process must take its place."""
-        peers.answers(CHANGED, self._on_change)
+        peers.on_request(CHANGED, self._on_change)
         peers.handlers[LOADING] = self._on_loading
 
     def begin(self) -> None:
@@ -79,13 +79,13 @@ class SharedModels:
     async def _served_by_all(self, prepared: Translator) -> bool:
         """Serve a model in all processes; returns whether its name is new. Raises ApiError if another process cannot
         load it."""
-        question = json.dumps([prepared.name, str(prepared.artifact.folder.resolve()), prepared.fingerprint]).encode()
+        request = json.dumps([prepared.name, str(prepared.artifact.folder.resolve()), prepared.fingerprint]).encode()
         async with contextlib.AsyncExitStack() as stack:
             links = dict[int, Link]()
             for slot in self._peers.others:
                 with contextlib.suppress(PeerGone):  # it loads what the file has when it starts
                     links[slot] = await stack.enter_async_context(self._peers.link(slot, LOADING))
-            reasons = await asyncio.gather(*(_answer(link, question) for link in links.values()))
+            reasons = await asyncio.gather(*(_answer(link, request) for link in links.values()))
             for slot, reason in zip(links, reasons, strict=True):
                 if reason:
                     message = f"process {slot} of the server cannot load it, so no process serves it: {reason}"
@@ -100,10 +100,10 @@ class SharedModels:
 
     async def _on_loading(self, link: Link) -> None:
         """Load a model for another process, and serve it as soon as that one does; if it does not, or ends, not."""
-        question = await link.read()
-        if question is None:
+        request = await link.read()
+        if request is None:
             return
-        name, folder, fingerprint = json.loads(question)
+        name, folder, fingerprint = json.loads(request)
         try:
             prepared = await self._models.prepare_folder(name, Path(folder))
         except ApiError as error:
@@ -186,9 +186,9 @@ class SharedModels:
 
     async def _announce(self) -> None:
         """Wait until all other processes serve what the file has; one that is being started reads it itself."""
-        await self._peers.ask_all(CHANGED, seconds=FOLLOW_SECONDS)
+        await self._peers.request_all(CHANGED, seconds=FOLLOW_SECONDS)
 
-    async def _on_change(self, question: bytes) -> bytes:
+    async def _on_change(self, request: bytes) -> bytes:
         await self.follow()
         return b""
 
@@ -209,11 +209,11 @@ class SharedModels:
         )
 
 
-async def _answer(link: Link, question: bytes) -> str:
+async def _answer(link: Link, request: bytes) -> str:
     """What another process answers; why it gave no answer."""
     try:
         async with asyncio.timeout(FOLLOW_SECONDS):
-            await link.write(question)
+            await link.write(request)
             answer = await link.read()
     except PeerGone as error:
         return f"it ended: {error}"

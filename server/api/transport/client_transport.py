@@ -9,8 +9,8 @@ class ClientTransport(asyncio.Transport):
     """Joins what is written before `flush`, or in one iteration of the event loop, into one write to the socket.
 
     uvicorn writes head and body one after the other. A server that is killed in between leaves a head without its body,
-    and a proxy that has passed the head on cannot ask another server any more. What a socket took it delivers, even
-    when its process is killed.
+    and a proxy that has passed the head on cannot ask another server any more. The system delivers what a socket has
+    taken, even when its process is killed.
 
     It reads while neither uvicorn, which lets a body wait until its route reads it, nor `hold_reading` stops it."""
 

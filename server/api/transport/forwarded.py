@@ -1,4 +1,4 @@
-"""What a proxy says about the requests that it passes on: scheme, host and path prefix, from trusted addresses only.
+"""Scheme, host and path prefix of requests as the headers of a proxy give them, from trusted addresses only.
 
 uvicorn's own middleware knows neither host nor prefix, and takes IPv4 addresses on an IPv6 socket for others.
 """
@@ -20,7 +20,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Proxies:
-    """The path prefix under which proxies publish the server, and the addresses of those that are believed."""
+    """The path prefix under which proxies publish the server, and the addresses of trusted proxies."""
 
     def __init__(self, root_path: str, addresses: str) -> None:
         """`addresses`, or networks, with commas between them, or `*`. Raises ValueError."""
@@ -32,7 +32,7 @@ class Proxies:
         self._networks: Sequence[Network] = [ipaddress.ip_network(name) for name in names if name != EVERYBODY]
 
     def are_trusted(self, host: str | None) -> bool:
-        """Whether the peer at this address is a proxy that is believed."""
+        """Whether the peer at this address is a trusted proxy."""
         if self._is_everybody:
             return True
         try:

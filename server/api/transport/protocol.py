@@ -1,6 +1,6 @@
-"""One connection: limits on the head of a request, because a client that never completes one would hold its connection
-for ever, on what is sent beside heads and bodies, on bodies that go on after their answer, and on answers that are not
-read; and answers that leave whole."""
+"""One connection with limits: on the head of a request, because a client that never completes it would hold the
+connection for ever, on what is sent beside heads and bodies, on bodies that continue after their answer, and on answers
+that are not read. Head and body of an answer are sent together."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ PROBES = (b"/livez", b"/readyz", b"/metrics")
 """Paths that are answered with any number of connections."""
 
 
-class PromptProtocol(HttpToolsProtocol):
+class LimitedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with limits of time and size, which uvicorn's own lacks (routes limit the body), and with head
     and body of an answer in one write. `bounds` are those of all connections of a server."""
 
@@ -44,20 +44,20 @@ class PromptProtocol(HttpToolsProtocol):
         self._messages, self._num_headers = 0, 0
         self._head_bytes, self._parsed_bytes, self._body_bytes, self._framing_bytes = 0, 0, 0, 0
         self._pipelined_bytes = 0
-        self._patience: asyncio.TimerHandle | None = None
-        self._write_patience: asyncio.TimerHandle | None = None
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
         self._linger: asyncio.TimerHandle | None = None
         self._discarded_bytes = 0
 
     @classmethod
-    def within(cls, bounds: Connections) -> "type[PromptProtocol]":
+    def within(cls, bounds: Connections) -> "type[LimitedProtocol]":
         """The class of the connections of one server."""
         return type(cls.__name__, (cls,), {"bounds": bounds, "turns": ReadTurns()})
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._writes = ClientTransport(transport, self.loop, self._is_closing)
         super().connection_made(self._writes)
-        self._be_patient()
+        self._start_head_timer()
         self.bounds.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -82,8 +82,8 @@ class PromptProtocol(HttpToolsProtocol):
                 self.timeout_keep_alive_task = self.loop.call_later(
                     self.timeout_keep_alive, self.timeout_keep_alive_handler
                 )
-        elif (self._is_in_head or self._is_idle) and self._patience is None:
-            self._be_patient()
+        elif (self._is_in_head or self._is_idle) and self._head_timer is None:
+            self._start_head_timer()
 
     def _count(self, received: int, in_head: bool, body: int) -> None:
         """Bound what is received beside bodies, and may be kept by the parser."""
@@ -117,7 +117,7 @@ class PromptProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def _parsed(self, size: int) -> None:
-        """Refuse a head that is too large even if all of it came at once, and a body with as much at its end."""
+        """Refuse a head that is too large, even if all of it came at once, and a body whose trailers are as large."""
         self._parsed_bytes += size
         if self._parsed_bytes > MAX_HEAD_BYTES or self._num_headers > MAX_HEADERS:
             self._refuse(b"431 Request Header Fields Too Large", "head")
@@ -126,7 +126,7 @@ class PromptProtocol(HttpToolsProtocol):
         if self._is_over:
             return
         self._is_in_head, self._head_bytes = False, 0
-        self._forget_patience()
+        self._cancel_head_timer()
         self.bounds.is_busy(self)
         if self.bounds.is_full and self.url.partition(b"?")[0] not in PROBES:
             self._refuse(b"503 Service Unavailable\r\nretry-after: 1", "full")
@@ -136,7 +136,8 @@ class PromptProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """An Upgrade is passed over, as it may be: two lines in the log for each would be a stranger's to write."""
+        """Ignores an Upgrade, as HTTP permits; uvicorn would log two lines for each, so that clients could fill the
+        log."""
 
     def on_body(self, body: bytes) -> None:
         if self._is_over:
@@ -152,7 +153,7 @@ class PromptProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         if not self._is_over:
-            self._forget_linger()
+            self._cancel_linger()
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -163,25 +164,25 @@ class PromptProtocol(HttpToolsProtocol):
             self._discarded_bytes = 0
             self._linger = self.loop.call_later(LINGER_SECONDS, self._stop_lingering)
         if not self.pipeline:
-            self._forget_pipelined()
+            self._release_pipelined()
             if self._is_idle:
                 self.bounds.is_idle(self)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._await_reader()
+        self._start_write_timer()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if not self._writes.is_closing():
-            self._forget_write_patience()
+            self._cancel_write_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_over = True
-        self._forget_patience()
-        self._forget_write_patience()
-        self._forget_linger()
-        self._forget_pipelined()
+        self._cancel_head_timer()
+        self._cancel_write_timer()
+        self._cancel_linger()
+        self._release_pipelined()
         self.bounds.remove(self)
         self.turns.remove(self._writes)
         super().connection_lost(exc)
@@ -201,16 +202,16 @@ class PromptProtocol(HttpToolsProtocol):
         """Whether no request of this connection is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _be_patient(self) -> None:
-        self._patience = self.loop.call_later(HEAD_SECONDS, self._lose_patience)
+    def _start_head_timer(self) -> None:
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._on_head_timeout)
 
-    def _forget_patience(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+    def _cancel_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
-    def _lose_patience(self) -> None:
-        self._patience = None
+    def _on_head_timeout(self) -> None:
+        self._head_timer = None
         if self._is_idle and not self.transport.is_closing():
             if self._head_bytes:
                 self._refuse(b"408 Request Timeout")
@@ -218,32 +219,32 @@ class PromptProtocol(HttpToolsProtocol):
                 self.transport.close()
 
     def _stop_lingering(self) -> None:
-        self._forget_linger()
+        self._cancel_linger()
         self._is_over = True
         self.transport.close()
 
-    def _forget_linger(self) -> None:
+    def _cancel_linger(self) -> None:
         if self._linger is not None:
             self._linger.cancel()
             self._linger = None
 
     def _is_closing(self) -> None:
         if self.unread_bytes:  # the transport closes when all of it is read
-            self._await_reader()
+            self._start_write_timer()
 
-    def _await_reader(self) -> None:
-        if self._write_patience is None:
+    def _start_write_timer(self) -> None:
+        if self._write_timer is None:
             seconds = WRITE_SECONDS + self.unread_bytes / SLOWEST_READER
-            self._write_patience = self.loop.call_later(seconds, self._end, "unread")
+            self._write_timer = self.loop.call_later(seconds, self._end, "unread")
             self.bounds.is_unread(self)
 
-    def _forget_write_patience(self) -> None:
-        if self._write_patience is not None:
-            self._write_patience.cancel()
-            self._write_patience = None
+    def _cancel_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
         self.bounds.is_read(self)
 
-    def _forget_pipelined(self) -> None:
+    def _release_pipelined(self) -> None:
         self.bounds.pipelined_bytes -= self._pipelined_bytes
         self._pipelined_bytes = 0
 

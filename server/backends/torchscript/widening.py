@@ -36,7 +36,7 @@ class Widening:
     def run(self, slots: Ints, results: Mapping[str, Array]) -> None:
         """Score all words for `slots` after their step, and write what follows into their rows of `results`."""
         count = len(slots)
-        size = room_for(count, self._slots, self._graph.place.device.type)
+        size = num_slots_for(count, self._slots, self._graph.place.device.type)
         part = self._parts.get(size)
         if part is None:
             part = self._parts[size] = WidePart(self._graph, self._step, self._layouts, size, self._repeat)
@@ -45,7 +45,7 @@ class Widening:
             results[name][slots] = array[:count]
 
 
-def room_for(count: int, most: int, device: str) -> int:
+def num_slots_for(count: int, most: int, device: str) -> int:
     """The slots of a run over `count` of at most `most` slots."""
     return count if device == "cpu" else min(1 << (count - 1).bit_length(), most)
 

@@ -12,9 +12,9 @@ _LINE = re.compile(r"[^\r\n]++")
 _SECTION = re.compile(r"\[([^\]\r\n]{1,80}+)\][ \t]*+\Z")
 _EVENTS = "events"
 _FIELDS = 10
-"""Of a dialogue in a file without a line of their names."""
+"""Fields of a dialogue, in a file without a line that names them."""
 _TIMES = slice(1, 3)
-"""Of the fields, start and end."""
+"""The fields with start and end of a dialogue."""
 _DRAWING = re.compile(r"\{[^{}]*?\\p[1-9]")
 _COMMENT = re.compile(r"\{(?=[^{}\\][^{}]*+\})")
 _READ_COMMENT = "{\\\ufdd0"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from server.text.base.placeholders import PLACEHOLDER
 
 SEPARATOR = "\x00"
-"""Between formulas that are looked at together."""
+"""Between formulas that are searched together."""
 WORDS_IN_FORMULAS = "words inside of formulas were not translated"
 _SHOWN = re.compile(r"[^\W\d_]{2}")
 _DATE = re.compile(r"[ymdhs0\W\d]*+(?:am/pm)?", re.IGNORECASE)

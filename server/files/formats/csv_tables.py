@@ -16,7 +16,7 @@ from server.files.formats.spans import Span, opened
 from server.text.base.words import has_letters
 
 MAX_COLUMNS = 1000
-"""Columns that are looked at for keys; others are translated."""
+"""Columns that are checked for keys; others are translated."""
 _LONGEST_OPTION = 2000
 _LONGEST_KEY = 200
 _KEY_CHARACTERS = re.compile(r"[\w$.:-]++\Z", re.ASCII)

@@ -24,7 +24,7 @@ from server.text.markup.markup import Markup, read_markup
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _OBFUSCATIONS = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
-"""Of fonts; they protect no text."""
+"""Encryption of fonts, which protects no text."""
 _PACKAGE = ("", "application/oebps-package+xml")
 _PAGES, _CONTENTS, _PICTURE = ("application/xhtml+xml", "text/html"), "application/x-dtbncx+xml", "image/svg+xml"
 _OF_CONTENTS = Seen(("text",), skipped=("docAuthor",))
@@ -34,7 +34,7 @@ _PICTURE_TAG = re.compile(r"<(?:[\w.-]++:)?svg\s[^<>]*+>")
 _HTML = re.compile(r"</?[A-Za-z][^<>]*+>|&(?:[A-Za-z]{2,8}|#\w{2,7});")
 """What a text has that is escaped twice."""
 _START = 4000
-"""Characters of a page in which its first tag is looked for."""
+"""Characters of a page in which its first tag is searched."""
 
 
 def open_epub(data: bytes, language: str, budget: Budget) -> OpenedFile:

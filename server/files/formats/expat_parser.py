@@ -1,4 +1,4 @@
-"""The parser of all XML that strangers send: expat, with what a document may declare for itself refused.
+"""The parser of all XML that clients send: expat, which refuses what a document may declare for itself.
 
 An entity may expand to a gigabyte, and an ATTLIST may add a thousand attributes to every element. The parser's own
 events refuse both, so that it does not matter how a declaration is written in the file's encoding.

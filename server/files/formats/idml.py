@@ -172,7 +172,7 @@ class _Story:
             node = Node("", _PROPERTIES, frame.start, frame.inner, frame.attributes)
             node.end = frame.end
             written = bytes(self._part.data[frame.start : frame.end])
-            parent.run = Run(run.node, node, (run.look, written), run.text_name)
+            parent.run = Run(run.node, node, (run.visible_format, written), run.text_name)
         elif frame.name == _TEXT and self._is_plain(frame):
             for item in self._items_of(frame, run):
                 self._file.copies.spend(1 + run.num_bytes // 64)

@@ -97,7 +97,7 @@ class _Workbook:
 
     def _read_sheet(self, name: str) -> None:
         part = unpacked(self.archive.chunks(name), name, self.file.xml)
-        self._look_at_formulas(part.data)
+        self._read_formulas(part.data)
         self.has_computed_words |= bool(_WORDS_OF_FORMULA.search(part.data))
         self.has_words_in_formulas |= have_words(_values(_CELL_FORMULA, part.data))
         if _HAS_TEXTS.search(part.data):
@@ -113,7 +113,7 @@ class _Workbook:
 
     def _read_table(self, name: str) -> None:
         part = unpacked(self.archive.chunks(name), name, self.file.xml)
-        self._look_at_formulas(part.data)
+        self._read_formulas(part.data)
         known = set(self.shared)
         self.parts[name] = read_unpacked(part, name, self.file, self.shared)
         # the names of columns must be the words of their cells, which are no plain words then
@@ -122,7 +122,7 @@ class _Workbook:
     def _read_main(self) -> None:
         """Let programs compute formulas again whose results have words."""
         part = unpacked(self.archive.chunks(_XLSX.main), _XLSX.main, self.file.xml)
-        self._look_at_formulas(part.data)
+        self._read_formulas(part.data)
         self.names = list(_values(_SHEET_NAME, part.data))
         if (match := _CALCULATION.search(part.data)) and self.has_computed_words:
             end = tag_end(part.data, match.start())
@@ -130,7 +130,7 @@ class _Workbook:
                 part.settings.append(Setting(match.end(), match.end(), b' fullCalcOnLoad="1"'))
                 self.parts[_XLSX.main] = part
 
-    def _look_at_formulas(self, data: bytearray) -> None:
+    def _read_formulas(self, data: bytearray) -> None:
         formulas = SEPARATOR.encode().join(raw for raw in _FORMULA.findall(data) if _COMPARES.search(raw))
         self.compared.update(compared_words(html.unescape(formulas.decode(errors="replace"))))
         self.has_structured_references |= b"[" in formulas

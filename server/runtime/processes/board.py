@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable
 
 STARTING, OPEN, READY, CLOSING = range(4)
-"""States of a worker: without an event loop yet; taking connections, though not ready; ready; taking none any more."""
+"""States of a worker: it has no event loop yet; it accepts connections but is not ready; it is ready; it accepts no
+more."""
 _PID, _STATE, _CONNECTIONS, _RECEIVED, _BEAT, _WAS_READY = range(6)
 _WORDS = 8
 """Words of 8 bytes for each slot: one line of the processor's cache."""
@@ -43,7 +44,7 @@ class Board:
         return self._words[_WORDS * slot + _PID]
 
     def seconds_since_beat(self, slot: int) -> float:
-        """0 before the first one."""
+        """Seconds since the worker's last heartbeat; 0 before the first."""
         beat = self._words[_WORDS * slot + _BEAT]
         return (self._clock() - beat) / 1e9 if beat else 0.0
 

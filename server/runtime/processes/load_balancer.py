@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from server.runtime.processes.board import OPEN, READY, Board
-from server.runtime.processes.passing import Passage
+from server.runtime.processes.connection_channel import ConnectionChannel
 
 logger = logging.getLogger("ringmt")
 
@@ -22,11 +22,11 @@ ACCEPT_AT_ONCE, MOST_HELD = 64, 64
 
 @dataclass
 class WorkerSlot:
-    """The place of a worker on the board, `pid` None while there is none, and the way of connections to it. The next
-    worker in a slot takes them from the same passage."""
+    """The place of a worker on the board, `pid` None while there is none, and the channel of connections to it, which
+    the next worker in the slot takes over."""
 
     number: int
-    passage: Passage = field(default_factory=Passage)
+    channel: ConnectionChannel = field(default_factory=ConnectionChannel)
     pid: int | None = None
 
 
@@ -47,9 +47,9 @@ class LoadBalancer:
         self._accepts = False
         self._turn = 0
 
-    def give_out(self) -> None:
-        """Give what waits here to workers, and accept more connections as long as there is a worker for them."""
-        accepts = bool(self._takers()) and len(self._held) < MOST_HELD
+    def distribute(self) -> None:
+        """Send waiting connections to workers, and accept more connections as long as there is a worker for them."""
+        accepts = bool(self._available()) and len(self._held) < MOST_HELD
         if accepts != self._accepts:
             self._accepts = accepts
             for listening in self._listening:
@@ -73,16 +73,16 @@ class LoadBalancer:
                 return
             self._pass_on(connection)
 
-    def take_back(self, slot: WorkerSlot) -> None:
-        """Take the connections back that a worker which has ended did not take."""
-        self._held.extend(slot.passage.take_back())
+    def reclaim(self, slot: WorkerSlot) -> None:
+        """Take back the connections that an ended worker did not take."""
+        self._held.extend(slot.channel.reclaim())
 
     def close(self) -> None:
         """Close the listening sockets and what waits here."""
         for connection in (*self._listening, *self._held):
             connection.close()
 
-    def _takers(self) -> list[WorkerSlot]:
+    def _available(self) -> list[WorkerSlot]:
         """Workers that may get a connection: those that are ready, or else those that at least answer; of these, those
         whose event loops run."""
         board = self._board
@@ -91,17 +91,17 @@ class LoadBalancer:
         return [slot for slot in able if board.seconds_since_beat(slot.number) < FRESH_SECONDS] or able
 
     def _pass_on(self, connection: socket.socket) -> None:
-        """Pass a connection to the worker with the fewest; of several to each in turn."""
-        takers = self._takers()
+        """Send a connection to the worker with the fewest connections; among several to each in turn."""
+        available = self._available()
         self._turn += 1
-        takers.sort(key=lambda slot: (self._load(slot), (slot.number - self._turn) % len(self._slots)))
-        for slot in takers:
+        available.sort(key=lambda slot: (self._load(slot), (slot.number - self._turn) % len(self._slots)))
+        for slot in available:
             with contextlib.suppress(OSError):
-                if slot.passage.send(connection):
+                if slot.channel.send(connection):
                     return
         self._held.append(connection)
 
     def _load(self, slot: WorkerSlot) -> int:
         """Connections that the worker has or will have."""
-        on_their_way = slot.passage.num_sent - self._board.received(slot.number)
+        on_their_way = slot.channel.num_sent - self._board.received(slot.number)
         return self._board.connections(slot.number) + on_their_way

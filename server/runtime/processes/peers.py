@@ -1,4 +1,4 @@
-"""How the processes of a server reach each other: a Unix socket of each, in a folder that is theirs alone."""
+"""Messages between the processes of a server, over a Unix socket of each process in a private folder."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ class PeerGone(Exception):
 
 
 class Link:
-    """A connection of two processes, over which frames of bytes go."""
+    """A connection between two processes that carries frames of bytes."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -47,7 +47,7 @@ class Link:
 
     async def read_to_end(self) -> None:
         """Wait until the other process closes the connection, and drop what it still writes. If this end were closed
-        first, that would fail, and the frames that the other process has not read would be lost with it."""
+        first, the other process could not write, and would lose the frames that it has not read."""
         with contextlib.suppress(OSError):
             while await self._reader.read(MAX_DROPPED):
                 pass
@@ -60,7 +60,7 @@ Handler = Callable[[Link], Awaitable[None]]
 
 
 class Peers:
-    """The other processes, and what this one does for them: `handlers` by subject. Use it from one event loop."""
+    """The other processes of the server. `handlers`, by subject, answer their requests. Use it from one event loop."""
 
     def __init__(self, folder: Path, slot: int, count: int) -> None:
         self.folder, self.slot, self.count = folder, slot, count
@@ -84,13 +84,13 @@ class Peers:
         for link in self._links:
             link.cancel()
 
-    def answers(self, subject: str, answer: Callable[[bytes], Awaitable[bytes]]) -> None:
-        """Answer every question about a subject with one frame."""
+    def on_request(self, subject: str, answer: Callable[[bytes], Awaitable[bytes]]) -> None:
+        """Answer every request about a subject with one frame."""
 
         async def handle(link: Link) -> None:
-            question = await link.read()
-            if question is not None:
-                await link.write(await answer(question))
+            request = await link.read()
+            if request is not None:
+                await link.write(await answer(request))
 
         self.handlers[subject] = handle
 
@@ -108,24 +108,24 @@ class Peers:
         finally:
             link.close()
 
-    async def ask(self, slot: int, subject: str, question: bytes = b"") -> bytes:
+    async def request(self, slot: int, subject: str, request: bytes = b"") -> bytes:
         """Raises PeerGone."""
         async with self.link(slot, subject) as link:
-            await link.write(question)
+            await link.write(request)
             answer = await link.read()
         if answer is None:
             raise PeerGone(f"process {slot} ended before its answer")
         return answer
 
-    async def ask_all(self, subject: str, question: bytes = b"", seconds: float = 30.0) -> dict[int, bytes]:
-        """The answers of all other processes that give one in time, by slot."""
-        answers = await asyncio.gather(*(self._ask_within(slot, subject, question, seconds) for slot in self.others))
+    async def request_all(self, subject: str, request: bytes = b"", seconds: float = 30.0) -> dict[int, bytes]:
+        """The answers of the other processes that answer in time, by slot."""
+        answers = await asyncio.gather(*(self._request_within(slot, subject, request, seconds) for slot in self.others))
         return {slot: answer for slot, answer in zip(self.others, answers, strict=True) if answer is not None}
 
-    async def _ask_within(self, slot: int, subject: str, question: bytes, seconds: float) -> bytes | None:
+    async def _request_within(self, slot: int, subject: str, request: bytes, seconds: float) -> bytes | None:
         with contextlib.suppress(PeerGone, TimeoutError):
             async with asyncio.timeout(seconds):
-                return await self.ask(slot, subject, question)
+                return await self.request(slot, subject, request)
         return None
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

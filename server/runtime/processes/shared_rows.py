@@ -36,7 +36,7 @@ class SharedRows:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else reads or writes meanwhile; for some microseconds."""
+        """A block in which no other process reads or writes; for some microseconds."""
         import fcntl
 
         with self._thread_lock:

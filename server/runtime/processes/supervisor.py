@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from types import FrameType
 
 from server.runtime.processes.board import STARTING, Board
+from server.runtime.processes.connection_channel import ConnectionChannel
 from server.runtime.processes.load_balancer import FRESH_SECONDS, LoadBalancer, WorkerSlot
 from server.runtime.processes.parent_death import end_with_parent
-from server.runtime.processes.passing import Passage
 
 logger = logging.getLogger("ringmt")
 
-HURRY = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
+STOP_AT_ONCE = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGTERM
 """What the supervisor sends to a worker that stops, when it must stop at once."""
 HUNG_SECONDS = 60.0
 """Seconds without a sign of its event loop, after which a worker is killed and replaced."""
@@ -51,10 +51,10 @@ class Ended:
 
 @dataclass(frozen=True)
 class Forked:
-    """This process is a worker; it takes its connections from `passage`."""
+    """This process is a worker; it takes its connections from `channel`."""
 
     slot: int
-    passage: Passage
+    channel: ConnectionChannel
 
 
 class Supervisor:
@@ -89,7 +89,7 @@ class Supervisor:
                     break
                 if all(slot.pid is None for slot in self._slots) and self._is_stopping:
                     break
-                self._balancer.give_out()
+                self._balancer.distribute()
                 for key, _ in self._selector.select(POLL_SECONDS):
                     if key.fileobj is wakes:
                         wakes.recv(1024)
@@ -102,8 +102,8 @@ class Supervisor:
         if forked is not None:
             return forked
         for slot in self._slots:
-            self._balancer.take_back(slot)
-            slot.passage.close()
+            self._balancer.reclaim(slot)
+            slot.channel.close()
         self._balancer.close()
         return Ended(self._status)
 
@@ -136,7 +136,7 @@ class Supervisor:
         for slot in self._slots:
             if slot.pid is not None or self._is_stopping or time.monotonic() < slot.start_at:
                 continue
-            parent, earlier = os.getpid(), {signal.SIGINT, signal.SIGTERM, HURRY}
+            parent, earlier = os.getpid(), {signal.SIGINT, signal.SIGTERM, STOP_AT_ONCE}
             signal.pthread_sigmask(signal.SIG_BLOCK, earlier)  # until the worker has no handler of the supervisor
             pid = os.fork()
             if pid == 0:
@@ -145,7 +145,7 @@ class Supervisor:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, earlier)
                 end_with_parent(parent)
                 self._leave(slot)
-                return Forked(slot.number, slot.passage)
+                return Forked(slot.number, slot.channel)
             self._board.begin(slot.number, pid)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, earlier)
             slot.pid, slot.pidfd = pid, os.pidfd_open(pid)
@@ -154,16 +154,16 @@ class Supervisor:
         return None
 
     def _leave(self, own: _Slot) -> None:
-        """In a worker: close what is the supervisor's."""
+        """In a worker: close what belongs to the supervisor."""
         self._selector.close()
         self._balancer.close()
         for slot in self._slots:
             if slot.pid is not None:
                 os.close(slot.pidfd)
             if slot is own:
-                slot.passage.close_sending()
+                slot.channel.close_sending()
             else:
-                slot.passage.close()
+                slot.channel.close()
 
     def _reap(self, slot: _Slot) -> None:
         """A worker has ended."""
@@ -179,7 +179,7 @@ class Supervisor:
         slot.pid = None
         self._board.begin(slot.number, 0)
         self._on_end(slot.number)
-        self._balancer.take_back(slot)
+        self._balancer.reclaim(slot)
         if self._is_stopping:
             if status != 0 and not (was_starting and status == -signal.SIGTERM):
                 self._status = 1
@@ -209,7 +209,7 @@ class Supervisor:
                 self._kill_at = time.monotonic() + self._stop_seconds
                 self._send(signal.SIGTERM)
             else:
-                self._send(HURRY)
+                self._send(STOP_AT_ONCE)
 
     def _send(self, number: int) -> None:
         for slot in self._slots:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from server.runtime.processes.board import Board
-from server.runtime.processes.passing import Passage
+from server.runtime.processes.connection_channel import ConnectionChannel
 from server.runtime.processes.shared_rows import FileLock, SharedRows
 
 _FAILURE = "failure"
@@ -22,7 +22,7 @@ class WorkerProcess:
 
     slot: int
     board: Board
-    passage: Passage
+    channel: ConnectionChannel
     rows: SharedRows
     file_rows: SharedRows
     folder: Path
@@ -50,7 +50,7 @@ _LOCK = "lock"
 @contextlib.contextmanager
 def shared_folder() -> Iterator[Path]:
     """A folder that other users cannot enter; removed at the end, but not by forks of this process. Folders of servers
-    that were killed are removed, too: nobody locks their file any more."""
+    that were killed are removed, too: their file is not locked any more."""
     maker, root = os.getpid(), Path(tempfile.gettempdir())
     for left in root.glob(f"{_PREFIX}*"):
         if not left.name.endswith(_NEW) and left.stat().st_uid == os.getuid():

@@ -1,1 +1,1 @@
-"""Words, vocabulary pieces and placeholders, which all rooms of `server.text` use."""
+"""Words, vocabulary pieces and placeholders, which all packages of `server.text` use."""

@@ -1,4 +1,4 @@
-"""A SentencePiece model, asked as `server.subwords.words.Words` is."""
+"""A SentencePiece model, with the methods of `server.subwords.words.Words`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,7 +44,7 @@ class SentencePieces:
         return str(self._model.decode(list(ids)))
 
     def continues(self, index: int) -> bool:
-        """Whether the next piece belongs to the same word, whatever it is: it says so itself."""
+        """Always False: the next piece itself marks the beginning of a word."""
         return False
 
     def without_unfinished(self, ids: Sequence[int]) -> Sequence[int]:

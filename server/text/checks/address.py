@@ -30,7 +30,7 @@ _WE: Final = re.compile(r"\b(?:we|us|our|ours|ourselves|let's|let\u2019s)\b", re
 
 
 class Address(Enum):
-    """`MIXED`: both forms in one sentence. `NONE`: it addresses nobody, or does not show how."""
+    """`MIXED`: both forms in one sentence. `NONE`: it does not address the reader, or does not show how."""
 
     FORMAL = "formal"
     INFORMAL = "informal"
@@ -43,10 +43,10 @@ WANTED: Final[Mapping[Formality, Address]] = {"more": Address.FORMAL, "less": Ad
 
 @dataclass(frozen=True)
 class SourceHints:
-    """What an English source tells of words that could be of two persons. `you_first`: "you" is the first person that
-    it names, so that "Sie" at the beginning is most likely the address. `no_others`: it names no woman and no group, so
-    that "ihr" is the address. `only_you`: neither a thing, so that "sie" lacks its capital. `no_we`: "wir" can only
-    stand for the address."""
+    """What an English source reveals about words that may address the reader or refer to others. `you_first`: "you" is
+    the first person that it names, so that "Sie" at the beginning is most likely the address. `no_others`: it names no
+    woman and no group, so that "ihr" is the address. `only_you`: neither a thing, so that "sie" lacks its capital.
+    `no_we`: "wir" can only stand for the address."""
 
     you_first: bool
     no_others: bool

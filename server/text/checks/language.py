@@ -13,8 +13,9 @@ MAX_CHARACTERS = 4000
 MIN_CONFIDENCE = 0.9
 """Least probability among the candidates with which a text counts as written in a language."""
 TELLING = 0.5
-"""Least probability among all known languages with which a text tells its language; short labels seldom do. (Of 4,600
-English and German sentences of 30 letters and more, 98 of 100 do, of 340 shorter than 12 letters 11 of 100.)"""
+"""Least probability among all known languages with which a text counts as in a language; short labels seldom reach it.
+(Of 4,600 English and German sentences of 30 letters and more, 98 of 100 do, of 340 shorter than 12 letters 11 of
+100.)"""
 FOREIGN = 0.8
 """Least probability with which a text is taken for one in none of the candidate languages. (Of 7,200 English and German
 texts none is.)"""

@@ -29,7 +29,7 @@ _PATTERNS = {
     for language, words in _FULL.items()
 }
 LONGEST_START = 8
-"""Characters at the beginning of a sentence in which its first word is looked for."""
+"""Characters at the beginning of a sentence in which its first word is searched."""
 _FIRST = re.compile(r"[^\w]*+\Z")
 _AN_ANSWER = re.compile(
     r"[ \u00a0\u202f]?+\d[\d.,]*+ (?!(?:is|was|has|had|will|and|or|of|in|on|at|to|for|the|with|from|can|must|may|shall|"

@@ -51,7 +51,7 @@ class Accelerator:
 
     def with_key(self, key: str) -> str:
         """The label with its mark before this letter, one of `keys`, at the beginning of a word if it can be."""
-        return replace(self, label=key, at=0).put_on(self.label, protected_spans(self.label), is_unchanged=False)
+        return replace(self, label=key, at=0).write_into(self.label, protected_spans(self.label), is_unchanged=False)
 
     def outside(self, spans: Sequence[Place]) -> "Accelerator":
         """The same with the `number` of its letter outside of protected spans of the label."""
@@ -62,7 +62,7 @@ class Accelerator:
         before = (at for at in range(self.at) if self.label[at].casefold() == letter and _is_key(self.label[at]))
         return replace(self, number=sum(at not in protected for at in before))
 
-    def put_on(self, translation: str, masks: Sequence[Place], is_unchanged: bool) -> str:
+    def write_into(self, translation: str, masks: Sequence[Place], is_unchanged: bool) -> str:
         """The translation with the mark before the same letter, at the beginning of a word if it can be; otherwise
         before its first letter. No letter in one of the `masks` has it. Where no letter is on a keyboard, the key
         follows in brackets, as is usual in those languages."""
@@ -90,7 +90,7 @@ class Accelerator:
         return next(iter([*initials, *same, *free]), None)
 
 
-def take_off(sentence: str) -> Accelerator | None:
+def accelerator_of(sentence: str) -> Accelerator | None:
     """The accelerator of a sentence that is a label, or None."""
     if not any(mark in sentence for mark in "&_~"):
         return None

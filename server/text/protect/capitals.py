@@ -16,7 +16,7 @@ from server.text.base.words import Place
 SHORT = 4
 """Letters of a word that is no acronym only if the vocabulary has it as one piece."""
 LONGEST = 40
-"""Letters of a word that is looked up; longer ones are written in small letters."""
+"""Letters of a word whose spelling is compared; longer words are written in small letters."""
 KNOWN_PIECES = 2
 """Pieces of a word, at most, from whose number its spelling follows."""
 MOST_SHARP = 2

@@ -8,7 +8,7 @@ from server.text.base.words import Place
 from server.text.protect.capitals import spelled
 
 SPARSE = 2.2
-"""Characters of a sentence for each of its pieces, below which it is looked at word by word."""
+"""Characters of a sentence for each of its pieces, below which its words are checked."""
 LEAST_PIECES = 4_000
 """Of a vocabulary: smaller ones spell many words letter by letter."""
 SHORTEST = 4

@@ -9,7 +9,7 @@ from itertools import product
 from server.runtime.checkpoints import checkpoint
 from server.text.base.words import Place, has_letters
 from server.text.protect.abbreviations import LONGEST_START, in_full
-from server.text.protect.accelerators import take_off
+from server.text.protect.accelerators import accelerator_of
 from server.text.protect.capitals import Casing
 from server.text.protect.masks import Masked, Span
 from server.text.protect.terms import Match, Terms
@@ -45,7 +45,7 @@ def mask(
     """Replace the sentence's protected spans and its `garbled` words, which are restored as they are, and its terms,
     which are restored as their translations, by masks; write words in capitals as `casing` says. Linear in the
     sentence's length."""
-    accelerator = take_off(sentence) if not garbled else None
+    accelerator = accelerator_of(sentence) if not garbled else None
     if accelerator is None:
         return _mask(sentence, spells, terms, casing, garbled)
     masked = _mask(accelerator.label, spells, terms, casing)

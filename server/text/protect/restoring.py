@@ -93,7 +93,7 @@ def _with_accelerator(masked: Masked, target: str) -> str:
     if masked.accelerator is None:
         return target
     places = [match.span() for match in mask_pattern(masked.stem).finditer(target)] if masked.spans else []
-    return masked.accelerator.put_on(target, places, is_unchanged=target == masked.text)
+    return masked.accelerator.write_into(target, places, is_unchanged=target == masked.text)
 
 
 @cache

@@ -43,7 +43,7 @@ class Argument(NamedTuple):
 
 
 class _Malformed(Exception):
-    """What looked like an argument is none."""
+    """The text is no argument, though it begins like one."""
 
 
 def find_arguments(text: str) -> Iterator[Argument]:

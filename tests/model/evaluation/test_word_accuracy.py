@@ -1,4 +1,4 @@
-"""Word sets: what is asked, and what counts as right."""
+"""Word sets: their items, and which translations count as right."""
 
 from pathlib import Path
 

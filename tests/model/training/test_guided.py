@@ -117,7 +117,7 @@ def test_a_head_learns_to_align(runs: dict[float, Path]) -> None:
     assert with_it > without + 0.2
 
 
-def test_a_run_that_goes_on_from_another_takes_its_lexicon(runs: dict[float, Path], tmp_path: Path) -> None:
+def test_a_run_that_continues_another_takes_its_lexicon(runs: dict[float, Path], tmp_path: Path) -> None:
     Training(guided(0.1, start=str(runs[1.0])), SAMPLE, tmp_path / "on")
     assert (tmp_path / "on" / LEXICON).read_bytes() == (runs[1.0] / LEXICON).read_bytes()
 

@@ -128,7 +128,7 @@ def with_drawn(recipe: Recipe) -> Recipe:
 
 
 def curve(out: Path) -> list[str]:
-    """metrics.csv without what a clock says."""
+    """metrics.csv without times."""
     rows = [line.split(",") for line in (out / "metrics.csv").read_text(encoding="utf-8").splitlines()]
     clock = rows[0].index("seconds")
     return [",".join(row[:clock] + row[clock + 1 :]) for row in rows]

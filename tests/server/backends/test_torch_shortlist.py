@@ -203,7 +203,7 @@ def test_recorded_steps_and_second_runs_find_the_same(
     """By the operations of one run on the same tensors, as a CUDA graph: nothing may depend on a value, and second runs
     have room for more slots than are unsure."""
     monkeypatch.setattr(backend_module, "repeated", lambda function, device, recorder: RecordedRuns(function))
-    monkeypatch.setattr(widening, "room_for", lambda count, most, device: min(1 << (count - 1).bit_length(), most))
+    monkeypatch.setattr(widening, "num_slots_for", lambda count, most, device: min(1 << (count - 1).bit_length(), most))
     before = RecordedRuns.made, RecordedRuns.replays
     backend, options = load_backend(artifact, "torchscript", "fp32", "on"), SearchOptions(beam, max_length=24)
     for mine, theirs in zip(*(translate(each, SOURCES, options) for each in (backend, onnx)), strict=True):
@@ -219,8 +219,8 @@ def test_a_step_that_depends_on_a_value_is_not_recorded() -> None:
 
 
 def test_few_second_runs_are_recorded() -> None:
-    assert {widening.room_for(count, 12, "cuda") for count in range(1, 13)} == {1, 2, 4, 8, 12}
-    assert [widening.room_for(count, 12, "cpu") for count in (1, 3, 12)] == [1, 3, 12]
+    assert {widening.num_slots_for(count, 12, "cuda") for count in range(1, 13)} == {1, 2, 4, 8, 12}
+    assert [widening.num_slots_for(count, 12, "cpu") for count in (1, 3, 12)] == [1, 3, 12]
 
 
 def test_one_copy_comes_back_where_all_slots_are_sure(

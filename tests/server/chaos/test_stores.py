@@ -177,7 +177,7 @@ def test_a_redis_that_goes_away_and_comes_back(
         print(f"Redis {death} {min(SCALE, 30)} times: no document lost, no translation refused")
 
 
-def test_many_who_wait_for_a_redis_that_hangs_hold_up_nobody_else(
+def test_requests_that_wait_for_a_hanging_redis_delay_no_others(
     document_artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Language identification and splitting of long texts run in threads that do not wait for the store."""

@@ -1,4 +1,4 @@
-"""Documents that nobody changed for long go, whatever else happens."""
+"""Documents that were not changed for a long time are deleted, whatever else happens."""
 
 import logging
 import threading

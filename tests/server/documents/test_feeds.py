@@ -221,14 +221,14 @@ def test_many_listeners_cost_the_store_no_more_than_one() -> None:
         kept = document(num_sentences=1, num_pending=1)
         store.create(kept, [sentence(0)])
         hub = Feeds(store, progress, lambda name: True)
-        heard, all_here = Counter[int](), asyncio.Event()
+        received, all_here = Counter[int](), asyncio.Event()
         deadline = time.monotonic() + PATIENCE
 
         async def listen_until_done() -> None:
             async for update in hub.updates("first", FIRST_CHANGE, deadline, PATIENCE):
                 if update is not None and isinstance(update.content, Snapshot):
-                    heard[update.content.document.version] += 1
-                    if heard[1] == num_listeners:
+                    received[update.content.document.version] += 1
+                    if received[1] == num_listeners:
                         all_here.set()
 
         async def change() -> None:
@@ -239,13 +239,13 @@ def test_many_listeners_cost_the_store_no_more_than_one() -> None:
                 now = dataclasses.replace(now, version=now.version + 1, state=state)  # type: ignore[arg-type]
                 store.update(now, now.version - 1)
                 progress.publish("first", None)
-                while state != "done" and heard[now.version] < num_listeners:
+                while state != "done" and received[now.version] < num_listeners:
                     await asyncio.sleep(0.001)
 
         tasks = len(asyncio.all_tasks())
         await asyncio.gather(change(), *(listen_until_done() for _ in range(num_listeners)))
-        assert set(heard.values()) == {num_listeners}
-        assert len(heard) == num_changes + 1
+        assert set(received.values()) == {num_listeners}
+        assert len(received) == num_changes + 1
         assert len(asyncio.all_tasks()) <= tasks + 2
         return store.calls
 

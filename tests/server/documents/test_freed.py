@@ -50,19 +50,19 @@ def states(monkeypatch: pytest.MonkeyPatch) -> Iterator[list["weakref.ref[Stored
 
 
 def translate_document(translator: Translator) -> list[int]:
-    """The indices of the sentences that were told, of a document of three batches."""
-    told: list[int] = []
+    """The indices of the sentences that were reported, of a document of three batches."""
+    reported: list[int] = []
     task = DocumentTask("name", "offline", {"beam_size": 1, "length_penalty": None, "max_length": 4})
 
     async def scenario() -> list[Sentence]:
-        batches = BatchTranslator(StateReader(DocumentCache(2**20)), 2, lambda index, _: told.append(index))
+        batches = BatchTranslator(StateReader(DocumentCache(2**20)), 2, lambda index, _: reported.append(index))
         sentences = listed_sentences([f"It rains {number}." for number in range(6)], translator)
         while any(sentence.is_pending for sentence in sentences):
             sentences = with_changed(sentences, (await batches.next_batch(translator, task, sentences)).done)
         return sentences
 
     assert all(sentence.translation for sentence in asyncio.run(scenario()))
-    return told
+    return reported
 
 
 def test_a_batch_is_freed_at_once(translator: Translator, states: list["weakref.ref[StoredDocument]"]) -> None:

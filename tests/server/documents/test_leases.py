@@ -145,7 +145,7 @@ def test_a_document_is_done_only_at_the_version_that_was_looked_at() -> None:
 
 
 def test_who_dies_of_a_document_again_and_again_is_the_last(store: ContextStore) -> None:
-    """Each of them is claimed, begun and never heard of again."""
+    """Each of them is claimed, begun and never finished."""
     keep(store, num_sentences=2)
     for attempt in range(MAX_ATTEMPTS):
         begin_anew(store, f"dies {attempt}", 0)

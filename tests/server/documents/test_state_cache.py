@@ -46,7 +46,7 @@ def test_other_content_takes_the_place() -> None:
     assert (len(cache), cache.num_bytes) == (1, 20)
 
 
-def test_the_one_whose_use_is_longest_ago_goes_first() -> None:
+def test_the_least_recently_used_translation_is_evicted_first() -> None:
     """Neither the first that came, nor the last."""
     evictions: list[StateEviction] = []
     cache: StateCache[str] = StateCache(20, on_evict=evictions.append)

@@ -1,4 +1,4 @@
-"""How often a store is asked: every call is a round trip to a file or to another machine."""
+"""How often a store is called: every call is a round trip to a file or to another machine."""
 
 import asyncio
 import contextlib
@@ -245,7 +245,7 @@ def test_a_correction_that_is_overtaken_by_one_that_affects_it_is_translated_aga
 
 
 class Busy(JobRunner):
-    """Begins nothing; says whether it works on a document."""
+    """A runner that begins nothing; `works_on` is what the test sets."""
 
     works = False
 
@@ -257,7 +257,7 @@ class Busy(JobRunner):
 def test_who_listens_to_a_queued_document_reads_only_what_changed(
     translators: dict[str, Translator], works_here: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often the store is polled: only versions are asked for, and only a change is told."""
+    """However often the store is polled: only versions are read, and only a change is published."""
     monkeypatch.setattr(feeds, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(service, "POLL_SECONDS", 0.001)
     monkeypatch.setattr(service, "QUIET_SECONDS", 0.02)

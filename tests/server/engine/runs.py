@@ -24,7 +24,7 @@ from server.telemetry.metrics import Metrics
 from tests.server.engine.integrity import check_integrity
 
 METER = EngineMeter(Metrics(), "tiny")
-"""Of all engines here, since nobody reads it: to make one takes longer than many a search."""
+"""One meter for all engines here, whose metrics are not read: making a meter takes longer than most searches."""
 
 
 def new_engine(backend: Backend, slots: int = 4, max_waiting: int = 10_000) -> Engine:

@@ -110,7 +110,7 @@ def test_a_sentence_in_context_is_the_same_alone_and_in_any_batch(
             assert_same(request.future.result(), alone.future.result())
 
 
-def test_an_explanation_says_where_a_translation_looked(
+def test_an_explanation_has_the_attention_weights_of_a_translation(
     load_bilingual: LoadBackend, bilingual_model: DocumentModel
 ) -> None:
     backend = load_bilingual("onnx", "fp32")

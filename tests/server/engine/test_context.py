@@ -213,7 +213,9 @@ def test_later_sentences_change_nothing_online(load_document: LoadBackend) -> No
             np.testing.assert_array_equal(first.context.weights, other.context.weights)
 
 
-def test_results_say_where_a_sentence_looked(load_document: LoadBackend, document_model: DocumentModel) -> None:
+def test_results_have_the_attention_weights_of_a_sentence(
+    load_document: LoadBackend, document_model: DocumentModel
+) -> None:
     backend = load_document("onnx", "fp32")
     sources = some_sources(5, seed=8)
     visible = np.array([True, False, True, True, False])
@@ -230,7 +232,7 @@ def test_results_say_where_a_sentence_looked(load_document: LoadBackend, documen
     assert result.context.gate == pytest.approx(float(looked.gate.mean()), abs=1e-4)
 
 
-def test_a_model_without_context_tells_the_caller(load: LoadBackend, load_document: LoadBackend) -> None:
+def test_a_model_without_context_is_an_error_for_the_caller(load: LoadBackend, load_document: LoadBackend) -> None:
     engine = new_engine(load("onnx", "fp32"))
     context = full_context([load_document("onnx", "fp32").context.compute_states((5, 6, 3))], [2])  # type: ignore[union-attr]
     requests = [SentenceRequest((5, 6, 3), OPTIONS, context), SentenceRequest((5, 6, 3), OPTIONS)]

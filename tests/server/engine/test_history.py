@@ -30,11 +30,11 @@ def test_slots_move_with_all_that_they_chose(
 ) -> None:
     after = min(after, LENGTH - before)
     keep = data.draw(st.lists(st.integers(0, slots - 1), unique=True, min_size=1))
-    history, told = History(LENGTH, slots, BEAM), dict[int, list[Choices]]({slot: [] for slot in range(slots)})
+    history, expected = History(LENGTH, slots, BEAM), dict[int, list[Choices]]({slot: [] for slot in range(slots)})
     for clock in range(start, start + before):
         chosen = rows(slots, clock)
         history.add(clock, chosen)
-        for slot, choices in told.items():
+        for slot, choices in expected.items():
             choices.append((chosen.token[slot].tolist(), chosen.parent[slot].tolist()))
     moved = History(LENGTH, len(keep) + 1, BEAM)
     moved.copy_slots(history, keep, start, start + before)
@@ -43,6 +43,6 @@ def test_slots_move_with_all_that_they_chose(
         chosen = rows(len(keep) + 1, clock)
         moved.add(clock, chosen)
         for here, there in enumerate(keep):
-            told[there].append((chosen.token[here].tolist(), chosen.parent[here].tolist()))
+            expected[there].append((chosen.token[here].tolist(), chosen.parent[here].tolist()))
     for here, there in enumerate(keep):
-        assert moved.of(here, start, end) == told[there]
+        assert moved.of(here, start, end) == expected[there]

@@ -1,4 +1,4 @@
-"""What the engine tells the metrics is what it did: counts of tokens, padding and steps, and seconds that add up."""
+"""The metrics have what the engine did: counts of tokens, padding and steps, and seconds that add up."""
 
 import random
 

@@ -52,7 +52,7 @@ def test_it_keeps_what_was_used_last_within_its_bytes(budget: int, steps: list[S
     assert all(cache.get(key) == value for key, value in twin.items())
 
 
-def test_the_one_whose_use_is_longest_ago_goes_first() -> None:
+def test_the_least_recently_used_translation_is_evicted_first() -> None:
     value = bytes(100)
     cache = TranslationCache(2 * entry_size(b"a", value))
     cache.put(b"a", value)

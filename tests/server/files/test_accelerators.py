@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.files.accelerators import MOST_LABELS, separated
-from server.text.protect.accelerators import take_off
+from server.text.protect.accelerators import accelerator_of
 from tests.growth import assert_linear
 
 
 def keys(labels: list[str]) -> list[str]:
-    return [label.key for label in map(take_off, labels) if label is not None]
+    return [label.key for label in map(accelerator_of, labels) if label is not None]
 
 
 def test_a_second_label_with_a_key_gets_another_letter() -> None:
@@ -73,7 +73,7 @@ def _most_keys(words: list[str]) -> int:
 
 def test_one_menu_of_thousands_of_labels_is_divided() -> None:
     """The last label of the chain gets its key only if all others give theirs to the next one."""
-    letters = [letter for letter in map(chr, range(0x80, 0x3000)) if take_off(f"&{letter}") and letter.islower()]
+    letters = [letter for letter in map(chr, range(0x80, 0x3000)) if accelerator_of(f"&{letter}") and letter.islower()]
     keys_of_labels = list(dict.fromkeys(letter.casefold() for letter in letters if len(letter.casefold()) == 1))[:1200]
     assert len(keys_of_labels) > 1000
     sources = [f"&{key}" for key in keys_of_labels]

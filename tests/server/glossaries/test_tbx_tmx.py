@@ -56,7 +56,7 @@ UNIT = "<tu><tuv lang='en'><seg>a</seg></tuv><tuv lang='de'><seg>{}</seg></tuv><
 
 
 @pytest.mark.parametrize(
-    ("text", "written", "said"),
+    ("text", "written", "expected_message"),
     [
         ("", "tbx", "no TBX: they are no well-formed XML"),
         ("<tmx>", "tmx", "no TMX: they are no well-formed XML"),
@@ -69,6 +69,6 @@ UNIT = "<tu><tuv lang='en'><seg>a</seg></tuv><tuv lang='de'><seg>{}</seg></tuv><
         (f"<!DOCTYPE tmx SYSTEM 'x'><tmx>{UNIT.format('&e;')}</tmx>", "tmx", "an entity of their own: &e;"),
     ],
 )
-def test_what_cannot_be_used_says_why(text: str, written: EntriesFormat, said: str) -> None:
-    with pytest.raises(MalformedEntries, match=said):
+def test_what_cannot_be_used_says_why(text: str, written: EntriesFormat, expected_message: str) -> None:
+    with pytest.raises(MalformedEntries, match=expected_message):
         read_entries(text, written, "en", "de")

@@ -34,7 +34,7 @@ def test_lines_may_be_empty_or_end_in_any_way() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "written", "said"),
+    ("text", "written", "expected_message"),
     [
         ("", "tsv", "there is no entry"),
         (" \n\n", "csv", "there is no entry"),
@@ -54,11 +54,11 @@ def test_lines_may_be_empty_or_end_in_any_way() -> None:
         ('"a,b', "csv", "no CSV"),
     ],
 )
-def test_entries_that_cannot_be_used_say_why(text: str, written: str, said: str | None) -> None:
-    if said is None:
+def test_entries_that_cannot_be_used_say_why(text: str, written: str, expected_message: str | None) -> None:
+    if expected_message is None:
         assert read_entries(text, written, "en", "de")  # type: ignore[arg-type]
         return
-    with pytest.raises(MalformedEntries, match=said):
+    with pytest.raises(MalformedEntries, match=expected_message):
         read_entries(text, written, "en", "de")  # type: ignore[arg-type]
 
 

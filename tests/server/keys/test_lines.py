@@ -7,7 +7,7 @@ from server.runtime.setting_fields import SettingsError
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected_message"),
     [
         ("a translate sha256:12", "line 1 is not 'NAME SCOPES"),
         (f"a translat sha256:{'0' * 64}", "unknown scope 'translat': did you mean 'translate'"),
@@ -23,6 +23,6 @@ from server.runtime.setting_fields import SettingsError
         ("# nothing", "holds no key"),
     ],
 )
-def test_a_line_that_cannot_be_used_says_why(line: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
+def test_a_line_that_cannot_be_used_says_why(line: str, expected_message: str) -> None:
+    with pytest.raises(SettingsError, match=expected_message):
         read_keys(line.splitlines(), "keys")

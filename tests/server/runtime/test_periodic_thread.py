@@ -18,7 +18,7 @@ def test_work_is_repeated_until_the_thread_is_stopped() -> None:
 
 
 @pytest.mark.parametrize("works_at_end", [False, True])
-def test_it_works_at_once_and_at_the_end_if_told_so(works_at_end: bool) -> None:
+def test_it_works_at_once_and_at_the_end_if_requested(works_at_end: bool) -> None:
     done: list[int] = []
     thread = PeriodicThread("seldom", 3600, lambda: done.append(1), works_at_end)
     thread.start()

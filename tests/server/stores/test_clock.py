@@ -1,4 +1,4 @@
-"""Leases when somebody sets the clock back."""
+"""Leases when the clock is set back."""
 
 from pathlib import Path
 

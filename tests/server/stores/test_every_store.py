@@ -152,7 +152,7 @@ def test_what_rests_expires(store: ContextStore) -> None:
     assert store.document("c").state == "queued"
 
 
-def test_only_documents_of_the_models_asked_for_are_claimed(store: ContextStore) -> None:
+def test_only_documents_of_the_requested_models_are_claimed(store: ContextStore) -> None:
     for index, model in enumerate(("one", "two", "one", "three")):
         keep(store, f"d{index}", created=float(index), model=model)
     assert store.claim("w", 100, []) is None
@@ -163,7 +163,7 @@ def test_only_documents_of_the_models_asked_for_are_claimed(store: ContextStore)
     assert [store.document(f"d{index}").state for index in range(4)] == ["queued", "running", "queued", "running"]
 
 
-def test_what_waits_for_a_model_that_nobody_serves_expires(store: ContextStore) -> None:
+def test_documents_that_wait_for_a_model_that_is_not_served_expire(store: ContextStore) -> None:
     for created, (name, model) in enumerate(
         (("leased", "another"), ("left", "another"), ("theirs", "another"), ("ours", SERVED[0]))
     ):

@@ -19,7 +19,7 @@ def claimed(store: ContextStore, times: int) -> list[str]:
     return [claimed.id for claimed in results if claimed is not None]
 
 
-def test_who_queues_many_does_not_hold_up_who_queues_one(store: ContextStore) -> None:
+def test_an_owner_of_many_documents_does_not_delay_an_owner_of_one(store: ContextStore) -> None:
     for index in range(6):
         keep(store, f"many{index}", 1, created=float(index), owner="many")
     keep(store, "one", 1, created=50.0, owner="one")
@@ -76,7 +76,7 @@ def test_owners_with_work_are_served_the_same(sizes: list[tuple[str, int]]) -> N
 
 
 @pytest.mark.parametrize("former", ["", "former:abc"])
-def test_what_one_owner_has_becomes_another_s(store: ContextStore, former: str) -> None:
+def test_documents_of_one_owner_become_those_of_another(store: ContextStore, former: str) -> None:
     for index, state in enumerate(("queued", "running", "done", "failed")):
         keep(store, f"d{index}", 1, state=state, owner=former, created=float(index))
     keep(store, "own", 1, owner="shop", created=9.0)

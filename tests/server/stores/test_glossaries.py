@@ -136,7 +136,7 @@ def test_no_more_are_kept_however_many_come_at_once(store: ContextStore) -> None
     assert len(store.glossaries.of_owner("shop")) == 5
 
 
-def test_of_those_who_change_the_same_one_wins(store: ContextStore) -> None:
+def test_of_several_changes_of_the_same_glossary_one_wins(store: ContextStore) -> None:
     store.glossaries.put("shop", "a", "old", MANY)
     at_once = threading.Barrier(8, timeout=PATIENCE)
 

@@ -33,7 +33,7 @@ def create(store: ContextStore, name: str, limits: DocumentLimits, **changes: ob
         (DocumentLimits(num_bytes=2 * GROWTH * 11_000), "num_bytes", False),
     ],
 )
-def test_what_is_full_for_one_is_full_for_others_only_if_it_is_everybody_s(
+def test_the_limit_of_one_owner_is_reached_by_others_only_if_it_is_the_limit_of_all(
     store: ContextStore, limits: DocumentLimits, bound: Bound, others: bool
 ) -> None:
     for index in range(2):
@@ -85,7 +85,7 @@ def longer(one: Document) -> Document:
     return dataclasses.replace(one, version=one.version + 1, num_sentences=one.num_sentences + 1)
 
 
-def test_what_would_never_fit_is_told_so(store: ContextStore) -> None:
+def test_a_document_that_would_never_fit_is_refused_as_too_large(store: ContextStore) -> None:
     for limits in (DocumentLimits(owner_bytes=10_000), DocumentLimits(num_bytes=10_000)):
         with pytest.raises(TooLargeToKeep, match="several documents"):
             create(store, "a", limits, owner="shop")
@@ -93,7 +93,7 @@ def test_what_would_never_fit_is_told_so(store: ContextStore) -> None:
 
 
 def test_when_there_is_room_again(store: ContextStore) -> None:
-    """The first finished document of those that count tells it."""
+    """The first finished document of those that count gives the time."""
     keep(store, "open", touched=1.0, owner="shop")
     keep(store, "theirs", touched=20.0, owner="desk", state="done")
     keep(store, "mine", touched=50.0, owner="shop", state="failed")

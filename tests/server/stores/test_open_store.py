@@ -28,7 +28,7 @@ def test_other_urls_are_refused(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_redis_that_is_not_there_is_told() -> None:
+def test_a_redis_that_is_not_there_is_an_error() -> None:
     port = free_port()
     with pytest.raises(StoreError, match=f"redis://127.0.0.1:{port}/0"):
         open_store(f"redis://127.0.0.1:{port}")

@@ -57,7 +57,7 @@ def test_what_is_no_database_or_no_place_for_one_is_refused(tmp_path: Path) -> N
         SqliteStore(tmp_path)
 
 
-def test_a_file_that_another_process_locks_is_told(tmp_path: Path) -> None:
+def test_a_file_that_another_process_locks_is_an_error(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "a.db", busy_seconds=0.05)
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

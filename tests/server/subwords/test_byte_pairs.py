@@ -107,7 +107,7 @@ def test_what_are_no_codes_is_named(text: str, message: str) -> None:
 
 
 def test_no_word_takes_more_than_linear_time() -> None:
-    """A stranger's word may be the whole text."""
+    """A client's whole text may be one word."""
     _, lines = read_codes(codes())
     doubled = [("a" * 2**n, "a" * 2**n) for n in range(17)]
     for ours in (BytePairs("0.2", lines), BytePairs("0.1", [*doubled, ("a", "b"), ("b", "a")], known={"ab"})):

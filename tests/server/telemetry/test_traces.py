@@ -40,7 +40,7 @@ def ask(served: Served, text: object, **headers: str) -> httpx.Response:
     return httpx.post(f"{served.url}/v1/translate", json=body, headers=headers, timeout=PATIENCE)
 
 
-def test_a_request_is_told_with_its_stages(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_traced_with_its_stages(document_artifact: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector, traced(document_artifact, collector, monkeypatch) as served:
         parent = f"00-{TRACE}-{PARENT}-01"
         answer = ask(served, ["We walk home. It rains.", "Yes."], traceparent=parent, **{"X-Request-ID": "from-afar"})

@@ -136,7 +136,7 @@ def item(translator: Translator, source: str, target: str) -> AlignmentItem:
     return AlignmentItem(source, planned, ids[:-1], target)
 
 
-def test_a_word_is_paired_with_all_that_its_pieces_look_at_enough(translator: Translator) -> None:
+def test_a_word_is_paired_with_all_words_that_its_pieces_attend_to_enough(translator: Translator) -> None:
     hypothesis = item(translator, "ab cd ef", "gh ij")
     weights = np.zeros((len(hypothesis.ids), len(hypothesis.planned.ids)), np.float32)
     vocabularies = (translator.source_pieces, translator.target_pieces)

@@ -1,4 +1,4 @@
-"""What an outcome says of its sentences together."""
+"""Figures of an outcome over all of its sentences."""
 
 from hypothesis import given
 from hypothesis import strategies as st

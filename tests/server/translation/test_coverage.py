@@ -49,7 +49,7 @@ def test_the_limits_of_short_translations() -> None:
     assert [is_short((tuple(range(length)), ()), 1.0) for length in (15, 16)] == [False, True]
 
 
-def test_translations_of_long_sources_are_always_looked_at() -> None:
+def test_translations_of_long_sources_are_always_checked() -> None:
     assert is_aligned((tuple(range(90)), tuple(range(90))), usual_ratio=1.0)
     assert not is_aligned((tuple(range(30)), tuple(range(30))), usual_ratio=1.0)
 

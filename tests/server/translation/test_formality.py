@@ -1,4 +1,4 @@
-"""Translations of the bundled model that address the reader as asked."""
+"""Translations of the bundled model in the requested form of address."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -52,13 +52,15 @@ def translated(
 
 
 @both
-def test_every_sentence_has_the_form_that_is_asked_for(translator: Translator, formality: Formality) -> None:
+def test_every_sentence_has_the_requested_form(translator: Translator, formality: Formality) -> None:
     for source, translation in zip(ADDRESSED, translated(translator, ADDRESSED, formality), strict=True):
         assert address_of(translation.text, source) is WANTED[formality], translation.text
 
 
 @both
-def test_what_addresses_nobody_or_as_asked_is_translated_as_ever(translator: Translator, formality: Formality) -> None:
+def test_sentences_without_address_or_in_the_requested_form_are_translated_as_without_a_request(
+    translator: Translator, formality: Formality
+) -> None:
     texts = [*NEUTRAL, *ADDRESSED]
     plain, asked = translated(translator, texts, None), translated(translator, texts, formality)
     stays = [

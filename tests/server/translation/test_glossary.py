@@ -55,7 +55,7 @@ def test_every_term_is_there_as_often_as_it_was_found(translator: Translator, se
             assert sentence.target.count(url) == sentence.source.count(url)
 
 
-def test_a_translation_that_says_the_term_by_itself_stands(translator: Translator) -> None:
+def test_a_translation_that_has_the_term_by_itself_stays(translator: Translator) -> None:
     """And a text without a term is translated as ever."""
     free = asyncio.run(translator.translate(TextRequest(SENTENCES, translator.options(4)))).translations
     checked = 0
@@ -68,7 +68,7 @@ def test_a_translation_that_says_the_term_by_itself_stands(translator: Translato
     assert checked > 3
 
 
-def test_a_worse_hypothesis_that_says_the_term_is_taken(translator: Translator) -> None:
+def test_a_worse_hypothesis_that_has_the_term_is_taken(translator: Translator) -> None:
     free = asyncio.run(translator.translate(TextRequest(SENTENCES, translator.options(4, 4)))).translations
     checked = 0
     for text, translation in zip(SENTENCES, free, strict=True):
@@ -100,7 +100,7 @@ def test_a_term_that_the_vocabulary_cannot_spell_is_translated_without_other_wor
 
 
 def test_terms_behind_a_prefix(translator: Translator) -> None:
-    """A term that the prefix says is not said again for it."""
+    """A term that the prefix has is not added again."""
     terms, text = Terms(MADE_UP), "The Zorblax sells bread and Zorblax."
     for prefix in ("Der", f"Der {MADE_UP['Zorblax']}", "Der Quarz"):
         outcome = asyncio.run(

@@ -9,15 +9,15 @@ from server.translation.memory_lookup import (
     CHARS_PER_CHAR,
     FREE_CHARS,
     Lookup,
+    MemoryPlan,
+    MemoryText,
     MemoryUse,
-    RememberedPlan,
-    RememberedText,
     Run,
     TooManyMatches,
     most_chars,
 )
+from server.translation.memory_translator import put_together
 from server.translation.planning import TextRequest
-from server.translation.remembered import put_together
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import Pair
 
@@ -49,8 +49,8 @@ def test_longer_requests_get_more_characters_of_matches() -> None:
 def test_an_entry_of_the_least_likeness_is_used(
     offers_from: int, applies_from: int, target: str | None, num_offered: int
 ) -> None:
-    remembered, matches = lookup(offers_from, applies_from).sentences([Segment("Good mornings.", True)], False)
-    assert [sentence.target for sentence in remembered.values()] == ([] if target is None else [target])
+    from_memory, matches = lookup(offers_from, applies_from).sentences([Segment("Good mornings.", True)], False)
+    assert [sentence.target for sentence in from_memory.values()] == ([] if target is None else [target])
     assert len(matches) == num_offered
     assert lookup(offers_from, applies_from).target("Good mornings.") == target
 
@@ -65,8 +65,8 @@ def test_characters_of_all_matches_are_counted() -> None:
 
 def test_scores_and_places_of_words_are_those_of_all_parts() -> None:
     """The source "Hi. aa bbb": an entry, and two texts of the model with translations of other lengths."""
-    entry = SentenceTranslation("Hi.", "Hallo!", 0.0, "eos", 0, is_remembered=True)
-    plan = RememberedPlan([RememberedText([entry, " ", Run(0), " ", Run(1)], [])], ["aa", "bbb"], [])
+    entry = SentenceTranslation("Hi.", "Hallo!", 0.0, "eos", 0, is_from_memory=True)
+    plan = MemoryPlan([MemoryText([entry, " ", Run(0), " ", Run(1)], [])], ["aa", "bbb"], [])
     first = TextTranslation("AAAA", (), (TextHypothesis("AAAA", -1.0), TextHypothesis("A", -1.5)), (((0, 2), (0, 4)),))
     second = TextTranslation("B", (), (TextHypothesis("B", -2.0),), (((0, 3), (0, 1)),))
     request = TextRequest(["Hi. aa bbb"], SearchOptions(), aligns=True)

@@ -112,7 +112,7 @@ def test_refused_pairs(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "written", "said"),
+    ("data", "written", "expected_message"),
     [
         (b"<tmx>", "tmx", "the file is no TMX: they are no well-formed XML"),
         (b"<tbx/>", "tmx", "the root is <tbx>, not <tmx>"),
@@ -129,8 +129,8 @@ def test_refused_pairs(source: str, target: str) -> None:
         (b"a," + b"x" * MAX_LINE_CHARS, "tsv", "a line of the file has"),
     ],
 )
-def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, said: str) -> None:
-    with pytest.raises(MalformedFile, match=said):
+def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, expected_message: str) -> None:
+    with pytest.raises(MalformedFile, match=expected_message):
         read_pairs(data, written, "en", "de")
 
 

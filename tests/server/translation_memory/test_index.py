@@ -151,7 +151,7 @@ def test_work_is_bounded_by_the_length_of_the_text(text: str, monkeypatch: pytes
     monkeypatch.setattr(index_module, "likeness", compared)
     index.near(text, 0, 3)
     assert 0 < seen["compared"] <= CANDIDATES
-    most = max(index_module.LEAST_VISITS, index_module.VISITS_PER_CHAR * len(text))
+    most = max(index_module.MIN_SCANNED, index_module.SCANNED_PER_CHAR * len(text))
     assert 0 < seen["visited"] <= most
 
 

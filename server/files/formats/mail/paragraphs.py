@@ -68,9 +68,9 @@ class Paragraph:
             is_last = number == len(broken) - 1
             start = self.prefix if number == 0 else "" if flow.is_flowed else indent
             stuffed = " " if flow.is_flowed and not first.quote and line.startswith((" ", ">", "From ")) else ""
-            goes_on = ("  " if flow.deletes_space else " ") if flow.is_flowed and not is_last else ""
+            flow_mark = ("  " if flow.deletes_space else " ") if flow.is_flowed and not is_last else ""
             written.append(
-                first.quote + stuffed + start + line + goes_on + (self.lines[-1].end if is_last else newline)
+                first.quote + stuffed + start + line + flow_mark + (self.lines[-1].end if is_last else newline)
             )
         return "".join(written)
 
@@ -170,14 +170,14 @@ def _hard(lines: Sequence[Line]) -> Iterator[str | Paragraph]:
     is_wrapped = len(lines) > 1 and SHORTEST_WRAP <= width <= LONGEST_WRAP
     group: list[Line] = []
     for line in lines:
-        if group and not (is_wrapped and _goes_on(group[-1], line, width)):
+        if group and not (is_wrapped and _continues(group[-1], line, width)):
             yield _paragraph(group, Flow(), width if len(group) > 1 else 0)
             group = []
         group.append(line)
     yield _paragraph(group, Flow(), width if len(group) > 1 else 0)
 
 
-def _goes_on(line: Line, following: Line, width: int) -> bool:
+def _continues(line: Line, following: Line, width: int) -> bool:
     words = following.text.split(maxsplit=1)
     marker = _MARKER.match(following.text)
     is_item = marker is not None and bool(marker[0].strip())

@@ -12,7 +12,7 @@ MAX_PARTS = 1000
 MAX_DEPTH = 10
 """Parts inside each other."""
 _MAX_VALUE = 2000
-"""Bytes of a header field that is looked at."""
+"""Bytes of a header field that is read, at most."""
 _FIELD = re.compile(rb"^([!-9;-~]+):[ \t]*((?:[^\r\n]|\r?\n[ \t])*+)", re.MULTILINE)
 _LINE_END = re.compile(rb"\r?\n")
 _EMPTY_LINE = re.compile(rb"\r?\n\r?\n")

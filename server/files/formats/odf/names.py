@@ -1,4 +1,4 @@
-"""The elements of OpenDocument files that are looked at, by their usual prefixes."""
+"""The elements of OpenDocument files that are read, by their usual prefixes."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -9,11 +9,11 @@ from server.files.formats.ooxml.nodes import Node
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Text of one formatting: its tag, its `properties`, and what those look like."""
+    """Text of one formatting: its tag, its `properties`, and what a reader sees of these."""
 
     node: Node
     properties: Node | None
-    look: Hashable
+    visible_format: Hashable
     text_name: bytes
     """The name of its elements of text, "w:t"; empty if its text stands in no element of its own."""
 

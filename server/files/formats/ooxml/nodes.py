@@ -1,4 +1,4 @@
-"""The elements of a part that are looked at, each with the place of its bytes."""
+"""The elements of a part that are read, each with the place of its bytes."""
 
 from collections.abc import Hashable, Mapping
 from typing import Final
@@ -29,8 +29,8 @@ _INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "bmk")
 
 class Node:
     """An element from byte `start` to byte `end` of its part; between `inner` and `inner_end` is what it holds, nothing
-    if it is one tag. `kind` and `name` say what it is: "w" and "r". `children` is None where its content was not looked
-    at. A property, inside of a run's, has its namespace as its kind."""
+    if it is one tag. `kind` and `name` say what it is: "w" and "r". `children` is None where its content was not read.
+    A property, inside of a run's, has its namespace as its kind."""
 
     __slots__ = (
         "attributes", "children", "end", "inner", "inner_end", "is_floating", "is_property", "kind", "name", "start",
@@ -67,7 +67,7 @@ def named(expanded: str) -> tuple[str, str]:
     return _KINDS.get(namespace, ""), name
 
 
-def look(properties: Node | None) -> Hashable:
+def visible_format(properties: Node | None) -> Hashable:
     """Properties of a run without those that cannot be seen, in a form that can be compared; None for none."""
     if properties is None:
         return None

@@ -51,7 +51,7 @@ class Paragraph:
         self._keeps_lines = keeps_lines
         self._tag_end, self._items_start, self._items_end = node.inner, items_start, items_end
         self._leading, self._items, self._trailing = _without_edges(items)
-        self._runs = _runs_by_look(items)
+        self._runs = _runs_by_format(items)
         self._plain = next(iter(self._runs.values()))
         self._elements = Elements()
         self._breaks: list[Mark] = []
@@ -88,7 +88,11 @@ class Paragraph:
                 continue
             if isinstance(item, Text) and not item.text:
                 continue
-            is_other = isinstance(item, Span) or open_format is None or item.run.look != open_format.run.look
+            is_other = (
+                isinstance(item, Span)
+                or open_format is None
+                or item.run.visible_format != open_format.run.visible_format
+            )
             if open_format is not None and is_other:
                 self._elements.close(open_format)
                 open_format = None
@@ -99,8 +103,8 @@ class Paragraph:
                 self._add(item.items, soft)
                 self._elements.close(item)
                 continue
-            if open_format is None and item.run.look != self._plain.look:
-                open_format = Format(self._runs[item.run.look])
+            if open_format is None and item.run.visible_format != self._plain.visible_format:
+                open_format = Format(self._runs[item.run.visible_format])
                 self._elements.open(open_format)
             self._elements.add_text(item.text)
             self._length += len(item.text)
@@ -140,17 +144,17 @@ def _is_point(item: Item) -> bool:
     return isinstance(item, Mark) and item.kind in ("point", "hidden")
 
 
-def _runs_by_look(items: Sequence[Item]) -> dict[Hashable, Run]:
+def _runs_by_format(items: Sequence[Item]) -> dict[Hashable, Run]:
     """For every visible formatting the run that all its texts are written as: the one with the fewest bytes of
     formatting, since each text may repeat them. The formatting that most of the text has comes first."""
     lengths: dict[Hashable, int] = {}
     runs: dict[Hashable, Run] = {}
     for item in leaves(items):
         if isinstance(item, Text):
-            look = item.run.look
-            lengths[look] = lengths.get(look, 0) + len(item.text)
-            runs[look] = min(runs.get(look, item.run), item.run, key=lambda run: run.num_bytes)
-    return {look: runs[look] for look in sorted(runs, key=lambda look: -lengths[look])}
+            kind = item.run.visible_format
+            lengths[kind] = lengths.get(kind, 0) + len(item.text)
+            runs[kind] = min(runs.get(kind, item.run), item.run, key=lambda run: run.num_bytes)
+    return {kind: runs[kind] for kind in sorted(runs, key=lambda kind: -lengths[kind])}
 
 
 def _soft_breaks(items: Sequence[Item]) -> dict[int, str]:

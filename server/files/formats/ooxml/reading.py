@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from server.files.formats.copies import Copies
 from server.files.formats.ooxml.content import Atom, Item, Mark, Run, Span, Text, leaves, mark_of
 from server.files.formats.ooxml.fields import is_computed, with_fields
-from server.files.formats.ooxml.nodes import DRAWING, ESCAPED_RETURN, SHEET, WORD, Node, look
+from server.files.formats.ooxml.nodes import DRAWING, ESCAPED_RETURN, SHEET, WORD, Node, visible_format
 
 BYTES_PER_COPY = 64
 """Bytes of formatting that count as one more element."""
@@ -95,7 +95,7 @@ class ItemReader:
             yield self._of_element(node)
             return
         text = next((child for child in content if child.texts is not None and child.name == "t"), None)
-        run = Run(node, properties, look(properties), b"" if text is None else self._name_of(text))
+        run = Run(node, properties, visible_format(properties), b"" if text is None else self._name_of(text))
         size = _size(properties) + run.num_bytes // BYTES_PER_COPY
         if not content:
             yield _mark(node, _whole(node))

@@ -175,7 +175,7 @@ class Writer:
         while number < len(self._indices) and self._indices[number] < end:
             run, text = self._runs[self._indices[number]]
             number += 1
-            if self._run is None or self._run.look != run.look or not self._run.text_name:
+            if self._run is None or self._run.visible_format != run.visible_format or not self._run.text_name:
                 yield from self._open(run)
             self._text = (self._text or "") + text
 

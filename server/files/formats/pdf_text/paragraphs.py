@@ -49,7 +49,7 @@ def paragraphs_of(lines: Sequence[Line]) -> list[Paragraph]:
     paragraphs: list[Paragraph] = []
     for line in lines:
         level, bullet = _level(line, levels, body), _BULLET.match(line.text)
-        if paragraphs and not bullet and _goes_on(paragraphs[-1], line, level, usual):
+        if paragraphs and not bullet and _continues(paragraphs[-1], line, level, usual):
             paragraphs[-1].lines.append(line)
         else:
             paragraphs.append(Paragraph(level, bullet is not None, [line]))
@@ -68,7 +68,7 @@ def _level(line: Line, levels: dict[float, int], body: float) -> int:
     return level
 
 
-def _goes_on(paragraph: Paragraph, line: Line, level: int, usual: float) -> bool:
+def _continues(paragraph: Paragraph, line: Line, level: int, usual: float) -> bool:
     """Whether the line belongs to the paragraph."""
     last = paragraph.lines[-1]
     if (

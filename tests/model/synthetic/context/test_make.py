@@ -146,7 +146,7 @@ def test_frames_and_pairs_of_nouns_have_every_gender(documents: dict[str, list[D
     assert min(answers[gender] for gender in ("m", "f", "n")) > 5
 
 
-def test_a_document_says_which_noun_its_pronoun_stands_for(documents: dict[str, list[Document]]) -> None:
+def test_a_document_records_the_antecedent_of_its_pronoun(documents: dict[str, list[Document]]) -> None:
     without = {"pleonastic", "event", "person", "biography"}
     for kind, made in documents.items():
         for document in made:

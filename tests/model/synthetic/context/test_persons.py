@@ -112,7 +112,7 @@ def test_a_weak_noun_takes_the_place_in_the_nominative_only() -> None:
 
 
 @pytest.mark.parametrize("profession", [AUTHOR, PRESIDENT])
-def test_every_frame_says_the_profession_in_both_genders(profession: Profession) -> None:
+def test_every_frame_has_the_profession_in_both_genders(profession: Profession) -> None:
     numbers, seen = random.Random(1), set[str]()
     patterns = {frame: re.sub(r"\\{\w+\\}", ".+", re.escape(frame)) for frame, _ in TRAINING_WORDS.work}
     masculine = {profession.masculine, profession.oblique, profession.genitive}

@@ -49,13 +49,13 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", normalized_source(text).casefold()))
 
 
-def asked(*paths: Path) -> set[tuple[str, ...]]:
+def tested_sources(*paths: Path) -> set[tuple[str, ...]]:
     sources = {words(item.source) for path in paths for item in read_word_set(path)}
     assert len(sources) >= 60
     return sources
 
 
-def said(made: dict[str, list[tuple[str, str]]], side: int) -> set[tuple[str, ...]]:
+def texts_of(made: dict[str, list[tuple[str, str]]], side: int) -> set[tuple[str, ...]]:
     return {words(pair[side]) for pairs in made.values() for pair in pairs}
 
 
@@ -67,9 +67,9 @@ def test_the_text_is_deterministic_and_has_no_source_of_the_word_sets(
     assert made == again
     assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
     assert made != from_german
-    assert not asked(WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv", HERE / "held-out-typed.tsv") & said(
-        made, 0
-    )
+    assert not tested_sources(
+        WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv", HERE / "held-out-typed.tsv"
+    ) & texts_of(made, 0)
 
 
 def test_towards_english_no_source_has_two_translations_or_is_in_a_word_set(from_german: Made) -> None:
@@ -77,9 +77,9 @@ def test_towards_english_no_source_has_two_translations_or_is_in_a_word_set(from
     for name, pairs in from_german.items():
         sources = [german for _, german in pairs]
         assert len(sources) == len(set(sources)), name
-    assert not asked(HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv", HERE / "held-out-typed-de.tsv") & said(
-        from_german, 1
-    )
+    assert not tested_sources(
+        HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv", HERE / "held-out-typed-de.tsv"
+    ) & texts_of(from_german, 1)
 
 
 def test_towards_english_the_first_form_is_the_translation(from_german: Made) -> None:

@@ -129,7 +129,7 @@ def test_the_checkpoint_is_chosen_by_perplexity_and_by_items(base: Path, tmp_pat
     assert "accuracy" in (tmp_path / "out" / "metrics.csv").read_text(encoding="utf-8").splitlines()[0]
 
 
-def test_a_layer_can_go_on_from_another(base: Path, tmp_path: Path) -> None:
+def test_a_layer_can_continue_another(base: Path, tmp_path: Path) -> None:
     train_document(recipe(base), SAMPLE, tmp_path / "first")
     exact: dict[str, object] = {"precision": "fp32"}
     run = DocumentTraining(recipe(base, training=exact, start=str(tmp_path / "first")), SAMPLE, tmp_path / "second")

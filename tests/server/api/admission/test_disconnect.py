@@ -22,7 +22,7 @@ def request(path: str, body: bytes = b"") -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-@pytest.mark.parametrize("turns", [0, disconnect.TURNS])
+@pytest.mark.parametrize("turns", [0, disconnect.ITERATIONS])
 def test_clients_that_leave_as_soon_as_they_have_asked_cost_no_work(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
@@ -35,7 +35,7 @@ def test_clients_that_leave_as_soon_as_they_have_asked_cost_no_work(
         return plan_request(planner, request, can_align)
 
     monkeypatch.setattr(Planner, "plan_request", noting)
-    monkeypatch.setattr(disconnect, "TURNS", turns)
+    monkeypatch.setattr(disconnect, "ITERATIONS", turns)
     body = json.dumps({"text": "A dog.", "source": "en", "target": "de"}).encode()
     address = ("127.0.0.1", int(server.url.rpartition(":")[2]))
     [loop] = {id(s.get_loop()): s.get_loop() for s in server.uvicorn.servers}.values()

@@ -1,4 +1,4 @@
-"""Who may use a route, what stands in paths and headers, and a server that nobody opened by mistake."""
+"""Who may use a route, what stands in paths and headers, and servers that are not open by mistake."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""DeepL's glossaries, asked for by its own client: kept, seen by their owner, and said in translations."""
+"""DeepL's glossaries through its own client: kept, visible to their owner, and used in translations."""
 
 import contextlib
 import io
@@ -133,11 +133,11 @@ def translated(client: DeepLClient, texts: list[str], **more: Any) -> list[str]:
 def test_of_several_glossaries_the_first_that_has_a_term_counts(client: DeepLClient) -> None:
     first = client.create_glossary("first", "EN", "DE", {"station": "Halt"})
     second = client.create_glossary("second", "EN", "DE", {"station": "Hauptbahnhof", "old man": "Greis"})
-    [said] = translated(client, [TEXT], glossary_ids=[first, second.glossary_id])
-    assert (said.count("Halt"), said.count("Hauptbahnhof"), said.count("Greis")) == (2, 0, 1)
+    [translation] = translated(client, [TEXT], glossary_ids=[first, second.glossary_id])
+    assert (translation.count("Halt"), translation.count("Hauptbahnhof"), translation.count("Greis")) == (2, 0, 1)
 
 
-def test_a_document_says_the_terms(client: DeepLClient) -> None:
+def test_a_translated_document_has_the_terms(client: DeepLClient) -> None:
     glossary = client.create_glossary("ours", "EN", "DE", ENTRIES)
     for more in ({"glossary": glossary}, {"glossary_ids": [glossary]}):
         out = io.BytesIO()
@@ -173,8 +173,12 @@ def test_a_glossary_of_other_languages(many: RunningServer) -> None:
     client = client_of(many)
     glossary = client.create_glossary("ours", "EN", "DE", ENTRIES)
     try:
-        for target, said in (("FR", "no dictionary from en to fr"), ("DE", None)):
-            with pytest.raises(deepl.DeepLException, match=said) if said else contextlib.nullcontext():
+        for target, expected_message in (("FR", "no dictionary from en to fr"), ("DE", None)):
+            with (
+                pytest.raises(deepl.DeepLException, match=expected_message)
+                if expected_message
+                else contextlib.nullcontext()
+            ):
                 client.translate_text("Yes.", source_lang="EN", target_lang=target, glossary=glossary.glossary_id)
         with pytest.raises(deepl.DeepLException, match="no dictionary from de to fr"):
             client.translate_text("Ja.", source_lang="DE", target_lang="FR", glossary=glossary.glossary_id)
@@ -183,7 +187,7 @@ def test_a_glossary_of_other_languages(many: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected_message"),
     [
         ({"entries": ""}, "there is no entry"),
         ({"entries": "a\tb\tc"}, "entry 1 must be a term"),
@@ -197,7 +201,9 @@ def test_a_glossary_of_other_languages(many: RunningServer) -> None:
         ({"colour": "red"}, "'colour'"),
     ],
 )
-def test_a_glossary_that_cannot_be_used_is_not_kept(server: RunningServer, change: dict[str, Any], said: str) -> None:
+def test_a_glossary_that_cannot_be_used_is_not_kept(
+    server: RunningServer, change: dict[str, Any], expected_message: str
+) -> None:
     body = {"name": "ours", "source_lang": "en", "target_lang": "de", "entries": "a\tb", **change}
     first = {key: value for key, value in body.items() if key != "name"}
     several = {"name": body["name"], "dictionaries": [first]}
@@ -205,7 +211,10 @@ def test_a_glossary_that_cannot_be_used_is_not_kept(server: RunningServer, chang
         for path, sent in (("/v2/glossaries", body), ("/v3/glossaries", several)):
             answer = http.post(path, content=json.dumps(sent), headers={"Content-Type": "application/json"})
             assert answer.status_code == 400, answer.text
-            assert said in answer.json()["message"] or f"dictionaries[0].{said[1:]}" in answer.json()["message"]
+            assert (
+                expected_message in answer.json()["message"]
+                or f"dictionaries[0].{expected_message[1:]}" in answer.json()["message"]
+            )
         assert http.get("/v3/glossaries").json() == {"glossaries": []}
 
 

@@ -1,4 +1,4 @@
-"""DeepL's API, asked by its own client."""
+"""DeepL's API through its own client."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""DeepL's translation memories, asked for by its own client."""
+"""DeepL's translation memories through its own client."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""LibreTranslate's API, asked by its own client and by hand."""
+"""LibreTranslate's API through its own client and by plain requests."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def client(server: RunningServer) -> LibreTranslateAPI:
 
 
 def direct(server: RunningServer, text: str) -> str:
-    """What our own API says."""
+    """The translation by our own API."""
     translation: str = server.translate(text).json()["translations"][0]["text"]
     return translation
 

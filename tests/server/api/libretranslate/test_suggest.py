@@ -56,7 +56,7 @@ def test_a_suggestion_is_kept_for_its_owner(guarded: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected_message"),
     [
         ({"s": None}, "Invalid request: s: must be a string or a list of strings"),
         ({"s": " "}, "its target is empty"),
@@ -66,10 +66,10 @@ def test_a_suggestion_is_kept_for_its_owner(guarded: RunningServer) -> None:
         ({"s": "x" * 4001}, "at most 4000 are kept"),
     ],
 )
-def test_what_cannot_be_kept(guarded: RunningServer, changes: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_kept(guarded: RunningServer, changes: dict[str, Any], expected_message: str) -> None:
     with client_of(guarded, "desk") as desk:
         answer = desk.post("/suggest", json={**FIELDS, **changes})
-    assert (answer.status_code, said in answer.json()["error"]) == (400, True), answer.text
+    assert (answer.status_code, expected_message in answer.json()["error"]) == (400, True), answer.text
 
 
 def test_without_a_key_nothing_is_kept(guarded: RunningServer) -> None:

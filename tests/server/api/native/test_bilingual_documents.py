@@ -17,7 +17,7 @@ from server.text.base.pieces import Pieces
 from server.text.protect.capitals import with_initial_of
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.documents import MANY, STORY, Documents, alone, checked, translations
-from tests.server.api.native.test_document_invariants import OTHER, said, scenario, url_of
+from tests.server.api.native.test_document_invariants import OTHER, results_of, scenario, url_of
 
 LONGEST = 14
 """Tokens of a translation; the reference takes one limit for both passes, as a document's max_length is."""
@@ -78,17 +78,17 @@ def test_one_sentence_is_the_sentence(documents: Documents, bilingual_server: Ru
 
 
 def test_what_comes_later_changes_nothing_before_it(documents: Documents) -> None:
-    longest = said(documents.post(sentences=STORY, mode="online", explain=True))
+    longest = results_of(documents.post(sentences=STORY, mode="online", explain=True))
     for count in (1, 4):
         done = documents.post(sentences=STORY[:count] + OTHER, mode="online", explain=True)
-        assert said(done)[:count] == longest[:count]
+        assert results_of(done)[:count] == longest[:count]
     grown = documents.post(sentences=STORY[:3], mode="online", explain=True)
     before = grown["sentences"]
     documents.append(grown["id"], STORY[3])
     documents.append(grown["id"], STORY[4:])
     after = documents.get(grown["id"], explain="true")
     assert after["sentences"][:3] == before
-    assert said(after) == longest
+    assert results_of(after) == longest
 
 
 def test_a_corrected_document_is_the_document_of_the_corrected_sources(documents: Documents) -> None:
@@ -97,7 +97,7 @@ def test_a_corrected_document_is_the_document_of_the_corrected_sources(documents
         fresh = documents.post(sentences=[*STORY[:3], corrected, *STORY[4:]], mode=mode, explain=True)
         old = documents.post(sentences=STORY, mode=mode)
         documents.put(old["id"], 3, 202, "affected", source=corrected)
-        assert said(documents.done(old["id"])) == said(fresh)
+        assert results_of(documents.done(old["id"])) == results_of(fresh)
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
@@ -118,13 +118,13 @@ def test_an_edited_translation_is_context_for_the_rest(documents: Documents, mod
         documents.put(other["id"], index, translation=edits[index])
     for index in set(range(len(STORY))) - set(edits):
         documents.put(other["id"], index, source=STORY[index])
-    assert said(documents.get(other["id"], explain="true")) == said(new)
+    assert results_of(documents.get(other["id"], explain="true")) == results_of(new)
     if mode == "online":
         pairs = [documents.append(item["id"], OTHER[0])["sentences"][0]["translation"] for item in (new, other)]
         assert pairs[0] == pairs[1]
 
 
-def test_where_an_edited_translation_looks(documents: Documents, bilingual_server: RunningServer) -> None:
+def test_the_attention_of_an_edited_translation(documents: Documents, bilingual_server: RunningServer) -> None:
     old = documents.post(sentences=[*STORY, "One. Two. Three."])
     for index, text in ((2, "Von Hand."), (3, "Das Haus steht am Fluss. " * 50), (4, ""), (8, "Eins. Zwei. Drei.")):
         assert documents.put(old["id"], index, translation=text)["sentence"]["edited"]
@@ -160,8 +160,8 @@ def test_the_context_of_a_sentence_makes_no_drafts(artifact: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("index", [2, 6])
-def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningServer, index: int) -> None:
-    """Among the words of drafts: by the engine, asked directly, the same."""
+def test_the_attention_of_a_sentence(documents: Documents, bilingual_server: RunningServer, index: int) -> None:
+    """Among the words of drafts; the engine itself gives the same."""
     done = documents.post(sentences=STORY, explain=True)
     result = documents.context(done["id"], index)
     assert 0 < result["gate"] < 1
@@ -178,7 +178,7 @@ def test_where_a_sentence_looks(documents: Documents, bilingual_server: RunningS
         assert sum(word["weight"] for word in sentence["words"]) == pytest.approx(sentence["weight"], abs=1e-5)
 
 
-def test_a_sentence_that_is_not_translated_cannot_look(artifact: Path, tmp_path: Path) -> None:
+def test_a_sentence_that_is_not_translated_has_no_attention(artifact: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/documents.db"
     with ready(settings_for(artifact, context_store=url)) as server, server.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False)["id"]
@@ -212,7 +212,7 @@ def test_every_store_gives_the_same_answers(
 
 def test_a_restarted_server_continues_from_the_ids(documents: Documents, artifact: Path, tmp_path: Path) -> None:
     """Drafts are kept, states are made again from their ids."""
-    whole = said(documents.post(sentences=STORY, mode="online", explain=True))
+    whole = results_of(documents.post(sentences=STORY, mode="online", explain=True))
     url = f"sqlite:///{tmp_path}/documents.db"
     settings = settings_for(artifact, context_store=url)
     with ready(settings) as server, server.client() as client:
@@ -220,7 +220,7 @@ def test_a_restarted_server_continues_from_the_ids(documents: Documents, artifac
     with ready(settings) as server, server.client() as client:
         appended = Documents(client).append(name, STORY[5:], first_index=5)
         assert len(appended["sentences"]) == 3
-        assert said(Documents(client).get(name, explain="true")) == whole
+        assert results_of(Documents(client).get(name, explain="true")) == whole
         decoded = server.metric("sentences_total", finish_reason="eos", model="bilingual")
         decoded += server.metric("sentences_total", finish_reason="length", model="bilingual")
     assert decoded == 1 + 2 * 3  # the warm-up, and three sentences twice

@@ -1,4 +1,5 @@
-"""Models are loaded, replaced and unloaded while a real server works: no request is lost, each hears its own model."""
+"""Models are loaded, replaced and unloaded while a real server works: no request is lost, and each is answered by its
+own model."""
 
 import contextlib
 import json
@@ -65,7 +66,7 @@ def served(server: RunningServer) -> dict[str, str]:
         return {model["name"]: model["fingerprint"] for model in client.get("/v1/models").json()["models"]}
 
 
-def said(server: RunningServer, text: str, name: str = "en-de") -> str:
+def translated(server: RunningServer, text: str, name: str = "en-de") -> str:
     source, target = PAIRS[name]
     answer = server.translate(text, source=source, target=target)
     assert answer.status_code == 200, answer.text
@@ -75,7 +76,7 @@ def said(server: RunningServer, text: str, name: str = "en-de") -> str:
 
 
 def alone(artifact: Path, *texts: str) -> list[str]:
-    """What a model says by itself."""
+    """A model's own translations."""
     translator = Translator.load(artifact, settings_for(artifact).engine, Metrics())
     try:
         return [translator.submit_text(text, translator.options()).wait().text for text in texts]
@@ -89,12 +90,12 @@ def test_a_model_comes_is_replaced_and_goes(models: Path, pairs: dict[str, Path]
         put_there(pairs["en-fr"], models / "french" / "first")
         came = load(server, "en-fr")
         assert (came.status_code, came.json()["target"]) == (201, "fr")
-        assert said(server, ENGLISH, "en-fr") == alone(pairs["en-fr"], ENGLISH)[0]
-        before = said(server, ENGLISH)
+        assert translated(server, ENGLISH, "en-fr") == alone(pairs["en-fr"], ENGLISH)[0]
+        before = translated(server, ENGLISH)
         put_there(other, models / "en-de")
-        assert said(server, ENGLISH) == before
+        assert translated(server, ENGLISH) == before
         assert load(server, "en-de").status_code == 200
-        assert said(server, ENGLISH) == alone(other, ENGLISH)[0] != before
+        assert translated(server, ENGLISH) == alone(other, ENGLISH)[0] != before
         assert list(served(server)) == ["de-en", "en-de", "en-fr"]
         assert unload(server, "en-fr").status_code == 204
         assert unload(server, "en-fr").status_code == 404
@@ -103,7 +104,7 @@ def test_a_model_comes_is_replaced_and_goes(models: Path, pairs: dict[str, Path]
         assert unload(server, "de-en").status_code == 204
         last = unload(server, "en-de")
         assert (last.status_code, last.json()["error"]["type"]) == (409, "conflict")
-        assert said(server, ENGLISH) == alone(other, ENGLISH)[0]
+        assert translated(server, ENGLISH) == alone(other, ENGLISH)[0]
 
 
 def test_only_what_is_in_the_models_folder_is_loaded(models: Path, pairs: dict[str, Path], other: Path) -> None:
@@ -121,7 +122,7 @@ def test_only_what_is_in_the_models_folder_is_loaded(models: Path, pairs: dict[s
         assert several.status_code == 422
         assert "at en-de, second/en-de: say which with 'folder'" in several.json()["error"]["message"]
         assert load(server, "en-de", folder="second/en-de").status_code == 200
-        assert said(server, ENGLISH) == alone(other, ENGLISH)[0]
+        assert translated(server, ENGLISH) == alone(other, ENGLISH)[0]
         assert load(server, "en-de", place="en-de").status_code == 422
 
 
@@ -146,27 +147,28 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("told", DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_load_that_fails_changes_nothing_and_says_why(
-    models: Path, pairs: dict[str, Path], other: Path, told: str
+    models: Path, pairs: dict[str, Path], other: Path, damage: str
 ) -> None:
     with opened(models) as server:
-        before, text = served(server), said(server, ENGLISH)
+        before, text = served(server), translated(server, ENGLISH)
         for artifact, name in ((other, "en-de"), (pairs["en-fr"], "en-fr")):
             put_there(artifact, models / name)
-            DAMAGE[told](models / name)
+            DAMAGE[damage](models / name)
             failed = load(server, name)
             assert (failed.status_code, failed.json()["error"]["type"]) == (422, "invalid_value")
-            assert told in failed.json()["error"]["message"]
+            assert damage in failed.json()["error"]["message"]
             assert str(models / name) in failed.json()["error"]["message"]
         assert served(server) == before
-        assert said(server, ENGLISH) == text
+        assert translated(server, ENGLISH) == text
         assert server.metric("slots", model="en-de") == 4
         assert 'model="en-fr"' not in server.state.metrics.exposition().decode()
 
 
 def test_steady_traffic_loses_nothing(models: Path, pairs: dict[str, Path], other: Path) -> None:
-    """Several clients translate all the time. After a replacement was answered nobody hears the old model."""
+    """Several clients translate all the time. After a replacement was answered, no client is answered by the old
+    model."""
     texts = [f"{ENGLISH} We walk home {n}." for n in range(4)]
     expected = {
         "old": alone(pairs["en-de"], *texts),
@@ -220,8 +222,8 @@ def test_steady_traffic_loses_nothing(models: Path, pairs: dict[str, Path], othe
 def test_memory_of_an_unloaded_model_is_given_back(models: Path) -> None:
     others = set(threading.enumerate())
     with opened(models) as server:
-        said(server, ENGLISH)
-        said(server, ENGLISH, "de-en")
+        translated(server, ENGLISH)
+        translated(server, ENGLISH, "de-en")
         old = server.state.translators["de-en"]
         engine = old.worker._engines[0]
         graphs = [weakref.ref(item) for item in (old, old.worker, engine, engine.backend)]
@@ -247,18 +249,18 @@ def test_loading_blocks_no_request_and_survives_its_client(
         try:
             hurried = {"X-Request-Timeout": "0.2"}
             assert client.put("/v1/models/en-fr", headers=hurried).status_code == 504
-            assert said(server, ENGLISH)
+            assert translated(server, ENGLISH)
             assert client.get("/readyz").status_code == 200
             assert "en-fr" not in served(server)
         finally:
             may_go_on.set()
         until(lambda: "en-fr" in served(server), "the model is there")
-        assert said(server, ENGLISH, "en-fr")
+        assert translated(server, ENGLISH, "en-fr")
 
 
 def test_gauges_of_a_model_go_with_it_and_counters_stay(models: Path) -> None:
     with opened(models) as server:
-        said(server, ENGLISH, "de-en")
+        translated(server, ENGLISH, "de-en")
         counted = server.metric("target_tokens_total", model="de-en")
         assert counted > 0
         assert unload(server, "de-en").status_code == 204
@@ -269,7 +271,7 @@ def test_gauges_of_a_model_go_with_it_and_counters_stay(models: Path) -> None:
         assert server.metric("target_tokens_total", model="de-en") == counted
         assert load(server, "de-en").status_code == 201
         assert (server.metric("ready", model="de-en"), server.metric("slots", model="de-en")) == (1, 4)
-        said(server, ENGLISH, "de-en")
+        translated(server, ENGLISH, "de-en")
         assert server.metric("target_tokens_total", model="de-en") > counted
 
 

@@ -1,4 +1,4 @@
-"""Corrected sources, edited translations, and who is translated again."""
+"""Corrected sources, edited translations, and which sentences are translated again."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def test_without_retranslate_only_the_sentence_changes(documents: Documents, mod
 
 
 def test_an_edited_translation_changes_nothing_else(documents: Documents) -> None:
-    """The context is made of sources: nobody is affected."""
+    """The context is made of sources: no sentence is affected."""
     old = documents.post(sentences=STORY)
     answer = documents.put(old["id"], 2, retranslate="affected", translation="Von Hand.")
     assert (answer["sentence"]["translation"], answer["sentence"]["edited"]) == ("Von Hand.", True)

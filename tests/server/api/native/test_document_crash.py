@@ -48,7 +48,7 @@ def test_killed_in_the_middle_it_is_finished_by_the_next(
 
 
 def test_stopped_in_the_middle_it_is_given_back_at_once(document_artifact: Path, tmp_path: Path) -> None:
-    """After SIGTERM nobody waits for the lease to run out."""
+    """After SIGTERM no process waits for the lease to expire."""
     url = f"sqlite:///{tmp_path}/documents.db"
     with serving(document_artifact, *SLOWLY, "--context-store", url) as served, served.client() as client:
         name = Documents(client).post(202, sentences=MANY, wait=False, max_length=16)["id"]

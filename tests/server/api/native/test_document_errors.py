@@ -230,7 +230,7 @@ def test_a_late_append_keeps_nothing(document_artifact: Path) -> None:
         until(lambda: server.sentences == 0, "every slot is free")
 
 
-def test_a_late_look_at_the_context_is_answered_in_time(
+def test_a_late_request_for_the_attention_is_answered_in_time(
     document_artifact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ready(settings_for(document_artifact)) as server, server.client() as client:
@@ -298,7 +298,7 @@ def test_a_document_of_a_failed_model_has_its_error(document_artifact: Path, mon
         documents.append(online, "Next.")
 
 
-def test_other_weights_do_not_go_on(document_artifact: Path, tmp_path: Path) -> None:
+def test_other_weights_do_not_continue_a_document(document_artifact: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/documents.db"
     settings = settings_for(document_artifact, context_store=url)
     with ready(settings) as server, server.client() as client:

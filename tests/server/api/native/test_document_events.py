@@ -208,7 +208,8 @@ def test_what_is_wrong_with_a_long_sentence_is_found_beside_the_event_loop(
 
 
 def test_the_event_of_a_long_sentence_is_made_once_for_all_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that ask while it is made wait for it, and one that goes away takes it from nobody."""
+    """Listeners that need it while it is made wait for it, and a listener that disconnects does not cancel it for
+    others."""
     released, made = threading.Event(), list[str]()
 
     def make(update: Update, *_: object) -> bytes:

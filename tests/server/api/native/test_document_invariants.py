@@ -22,7 +22,7 @@ def documents(document_server: RunningServer) -> Iterator[Documents]:
         yield Documents(client)
 
 
-def said(document: Any) -> list[tuple[str, Any]]:
+def results_of(document: Any) -> list[tuple[str, Any]]:
     """Translations and where each sentence looked, to the last digit."""
     return [(sentence["translation"], sentence["context_used"]) for sentence in document["sentences"]]
 
@@ -38,11 +38,11 @@ def test_a_document_of_one_sentence_is_the_sentence(
 
 
 def test_what_comes_later_changes_nothing_before_it(documents: Documents) -> None:
-    longest = said(documents.post(sentences=STORY, mode="online", explain=True))
+    longest = results_of(documents.post(sentences=STORY, mode="online", explain=True))
     for count in range(1, len(STORY)):
         for tail in ([], OTHER):
             done = documents.post(sentences=STORY[:count] + tail, mode="online", explain=True)
-            assert said(done)[:count] == longest[:count]
+            assert results_of(done)[:count] == longest[:count]
 
 
 def test_appending_touches_nothing_that_is_there(documents: Documents) -> None:
@@ -52,13 +52,13 @@ def test_appending_touches_nothing_that_is_there(documents: Documents) -> None:
 
 
 def test_interleaved_documents_do_not_leak(documents: Documents) -> None:
-    single, two = (said(documents.post(sentences=text, mode="online", explain=True)) for text in (STORY, OTHER))
+    single, two = (results_of(documents.post(sentences=text, mode="online", explain=True)) for text in (STORY, OTHER))
     first, second = (documents.post(sentences=[], mode="online")["id"] for _ in range(2))
     for ours, theirs in zip(STORY, OTHER, strict=True):
         documents.append(first, ours)
         documents.append(second, theirs)
-    assert said(documents.get(first, explain="true")) == single
-    assert said(documents.get(second, explain="true")) == two
+    assert results_of(documents.get(first, explain="true")) == single
+    assert results_of(documents.get(second, explain="true")) == two
 
 
 def test_many_documents_at_once_are_each_as_if_alone(documents: Documents, document_server: RunningServer) -> None:
@@ -66,12 +66,13 @@ def test_many_documents_at_once_are_each_as_if_alone(documents: Documents, docum
     texts = [shuffler.sample([*STORY, *SENTENCES], shuffler.randint(1, 9)) for _ in range(12)]
     modes = ["offline", "online"] * 6
     calm = [
-        said(documents.post(sentences=text, mode=mode, explain=True)) for text, mode in zip(texts, modes, strict=True)
+        results_of(documents.post(sentences=text, mode=mode, explain=True))
+        for text, mode in zip(texts, modes, strict=True)
     ]
 
     def translate(text: list[str], mode: str) -> Any:
         with document_server.client() as client:
-            return said(Documents(client).post(sentences=text, mode=mode, explain=True))
+            return results_of(Documents(client).post(sentences=text, mode=mode, explain=True))
 
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(translate, texts, modes)) == calm
@@ -82,7 +83,7 @@ def test_offline_the_order_of_work_is_irrelevant(documents: Documents) -> None:
     done = documents.post(sentences=STORY, explain=True)
     for index in (5, 0, 7, 3):
         documents.put(done["id"], index, source=STORY[index])
-    assert said(documents.get(done["id"], explain="true")) == said(done)
+    assert results_of(documents.get(done["id"], explain="true")) == results_of(done)
 
 
 def test_eviction_changes_nothing_but_time(
@@ -116,8 +117,8 @@ def scenario(documents: Documents) -> list[Any]:
     documents.put(online["id"], 2, translation="Von Hand.")
     contexts = [documents.context(online["id"], index) for index in (0, 4, 7)]
     answers = [
-        said(offline), said(documents.done(offline["id"])), said(online), translations(appended), contexts,
-        said(documents.get(online["id"], explain="true")),
+        results_of(offline), results_of(documents.done(offline["id"])), results_of(online), translations(appended),
+        contexts, results_of(documents.get(online["id"], explain="true")),
         documents.client.get(f"/v1/documents/{online['id']}/result").text,
     ]  # fmt: skip
     documents.client.delete(f"/v1/documents/{offline['id']}")
@@ -137,13 +138,13 @@ def test_a_restarted_server_continues_from_the_ids(
     documents: Documents, document_artifact: Path, kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """States are not kept across processes: they are made again from the ids, the same to the last digit."""
-    whole = said(documents.post(sentences=STORY, mode="online", explain=True))
+    whole = results_of(documents.post(sentences=STORY, mode="online", explain=True))
     settings = settings_for(document_artifact, context_store=url_of(kind, tmp_path, request))
     with ready(settings) as server, server.client() as client:
         name = Documents(client).post(sentences=STORY[:4], mode="online")["id"]
     with ready(settings) as server, server.client() as client:
         Documents(client).append(name, STORY[4:], first_index=4)
-        assert said(Documents(client).get(name, explain="true")) == whole
+        assert results_of(Documents(client).get(name, explain="true")) == whole
         assert server.metric("context_cache_lookups_total", result="miss", model="") >= 4
 
 

@@ -60,7 +60,7 @@ def test_a_document_that_is_known_is_done_at_once(documents: Documents, document
     assert document_server.metric("document_jobs_total", result="done", model="") == decoded
 
 
-def test_appended_sentences_are_looked_up(documents: Documents) -> None:
+def test_appended_sentences_get_entries_of_the_memory(documents: Documents) -> None:
     memory = make(documents)
     plain = documents.post(sentences=STORY[:2], mode="online")
     result = documents.post(sentences=STORY[:2], mode="online", translation_memory_id=memory)
@@ -73,7 +73,9 @@ def test_appended_sentences_are_looked_up(documents: Documents) -> None:
     assert documents.append(result["id"], "Yes.")["sentences"][0]["translation"] == "Jawohl."
 
 
-def test_a_document_that_is_too_long_is_not_looked_up(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_too_long_is_not_compared_with_the_memory(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The decoder's side reads every translation that an entry gives, each perhaps a thousand times its sentence."""
     memory = make(documents)
     looked_up: list[int] = []

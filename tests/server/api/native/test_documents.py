@@ -1,4 +1,4 @@
-"""Documents through the door: what is asked for is what comes."""
+"""Documents over HTTP: the answer has what was requested."""
 
 import re
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_sentences_that_look_wrong_have_flags(plain: Documents) -> None:
 
 
 def test_context_makes_a_difference(documents: Documents, document_server: RunningServer) -> None:
-    """Or all that is said of it elsewhere would be empty."""
+    """Otherwise the other tests of it would test nothing."""
     offline, online = (translations(documents.post(sentences=STORY, mode=mode)) for mode in ("offline", "online"))
     by_themselves = alone(document_server, STORY)
     assert len({tuple(offline), tuple(online), tuple(by_themselves)}) == 3
@@ -137,7 +137,7 @@ def test_online_from_nothing(documents: Documents) -> None:
     assert translated == translations(documents.post(sentences=STORY, mode="online"))
 
 
-def test_where_a_sentence_looks(documents: Documents) -> None:
+def test_the_attention_of_a_sentence(documents: Documents) -> None:
     done = documents.post(sentences=STORY, explain=True)
     for sentence in done["sentences"]:
         result = documents.context(done["id"], sentence["index"])

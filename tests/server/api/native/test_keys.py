@@ -338,7 +338,7 @@ def test_a_server_that_keeps_no_keys_says_so_and_a_file_that_fails_later_costs_n
 
 
 @redis
-def test_the_store_is_asked_by_no_request(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_reads_the_store(replicas: Replicas, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = replicas.make("swift", limits={"chars_per_day": 10**6})
     store, threads = replicas.servers[0].state.documents.store, set()
 

@@ -241,7 +241,7 @@ def test_what_was_kept_for_the_hash_of_a_secret_is_its_name_s(
 
 
 def test_progress_counts_what_is_done(document_server: RunningServer) -> None:
-    """As the document itself tells it, from the first sentence to a correction."""
+    """As the document itself has it, from the first sentence to a correction."""
     with document_server.client() as client:
         name = create(client, sentences=["We walk home."] * 6, mode="online")["id"]
 

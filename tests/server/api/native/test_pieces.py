@@ -43,7 +43,7 @@ def test_a_stream_ends_with_them_and_terms_are_masks(server: RunningServer) -> N
     assert "Zzyzx" not in "".join(sentence["pieces"])
 
 
-def test_a_model_that_looks_at_everything_has_no_order(tiny_artifact: Path, server: RunningServer) -> None:
+def test_a_model_with_full_attention_has_no_order(tiny_artifact: Path, server: RunningServer) -> None:
     with ready(settings_for(tiny_artifact)) as other:
         [translator] = other.state.translators.values()
         manifest = dataclasses.replace(translator.artifact.manifest, order=None)

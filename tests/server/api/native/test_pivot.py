@@ -49,7 +49,7 @@ class Leg:
 
 
 def first_leg(server: RunningServer, sentences: Sequence[str]) -> list[dict[str, Any]]:
-    """What the first model says by itself, sentence by sentence."""
+    """The first model's translations, sentence by sentence."""
     answers = [server.translate(sentence, source="de", target="en").json()["translations"][0] for sentence in sentences]
     assert all(len(answer["sentences"]) == 1 for answer in answers)
     results = [answer["sentences"][0] for answer in answers]
@@ -60,7 +60,7 @@ def first_leg(server: RunningServer, sentences: Sequence[str]) -> list[dict[str,
 
 
 def second_leg(server: RunningServer, middles: Sequence[str]) -> list[SentenceTranslation]:
-    """What the second model says of each by itself, as one sentence."""
+    """The second model's translation of each, as one sentence."""
     translator = server.state.translators["en-fr"]
     results = []
     for middle in middles:

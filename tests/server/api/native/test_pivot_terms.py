@@ -1,4 +1,4 @@
-"""Terms of a glossary where two models translate: they are told in the last language, and come out there."""
+"""Terms of a glossary where two models translate: they are given in the last language, and are in the result."""
 
 import asyncio
 import io
@@ -57,7 +57,7 @@ def test_terms_are_translated_into_the_last_language(real: RunningServer) -> Non
     assert all(item["score"] < 0 for item in translated_text["sentences"])
 
 
-def test_what_says_the_terms_by_itself_stands(real: RunningServer) -> None:
+def test_a_translation_that_has_the_terms_by_itself_stays(real: RunningServer) -> None:
     free = translation(real, TEXT)
     word = re.findall(r"\w+", free["sentences"][0]["target"])[-1]
     assert translation(real, TEXT, {"Bahnhof": word})["sentences"][0] == free["sentences"][0]
@@ -143,7 +143,7 @@ def test_tags_stand_round_terms_in_texts_and_files(
     assert document(client, "a.html", f"<p>{page}</p>", parameters) == word
 
 
-def test_a_file_of_several_sentences_says_terms_and_leaves_the_others(client: DeepLClient) -> None:
+def test_a_file_of_several_sentences_has_the_terms_and_leaves_other_sentences(client: DeepLClient) -> None:
     glossary = client.create_glossary("ours", "DE", "FR", TERMS)
     parameters = {"source_lang": "DE", "target_lang": "FR"}
     files = [document(client, "a.txt", TEXT, {**parameters, **more}) for more in ({}, {"glossary": glossary})]

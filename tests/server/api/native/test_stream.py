@@ -165,7 +165,7 @@ def test_a_fault_of_the_engine_is_an_event(server: RunningServer, monkeypatch: p
 def test_a_client_that_hangs_up_frees_its_slots_at_the_next_step(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engine is held after a few steps until the server knows that nobody reads."""
+    """The engine is held after a few steps until the server knows that the client has gone."""
     steps, step = itertools.count(), Lane.step
     is_held, go_on = threading.Event(), threading.Event()
 

@@ -149,7 +149,7 @@ def test_files_are_imported_and_exported(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "status", "said"),
+    ("name", "data", "status", "expected_message"),
     [
         ("a.tmx", b"<tmx>", 422, "the file is no TMX: they are no well-formed XML"),
         ("a.tmx", b"<tmx><body/></tmx>", 422, "the file has no pair from en to de"),
@@ -158,10 +158,12 @@ def test_files_are_imported_and_exported(client: httpx.Client) -> None:
         ("a.xlsx", b"a,b", 415, "must end with .tmx, .csv, .tsv"),
     ],
 )
-def test_files_that_cannot_be_read(client: httpx.Client, name: str, data: bytes, status: int, said: str) -> None:
+def test_files_that_cannot_be_read(
+    client: httpx.Client, name: str, data: bytes, status: int, expected_message: str
+) -> None:
     answer = client.post(f"{PATH}/{make(client)}/import", files={"file": (name, data)})
     error = checked(answer, status)["error"]
-    assert said in error["message"]
+    assert expected_message in error["message"]
     assert error["param"] == "file"
 
 
@@ -218,7 +220,7 @@ def test_a_file_with_far_more_pairs_than_are_kept(client: httpx.Client, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("changes", "status", "param", "said"),
+    ("changes", "status", "param", "expected_message"),
     [
         ({"translation_memory_id": NO_ID}, 404, None, "no such translation memory"),
         ({"translation_memory_id": "x"}, 404, None, "no such translation memory"),
@@ -228,16 +230,16 @@ def test_a_file_with_far_more_pairs_than_are_kept(client: httpx.Client, monkeypa
     ],
 )
 def test_requests_that_name_a_memory_wrongly(
-    client: httpx.Client, changes: dict[str, Any], status: int, param: str | None, said: str
+    client: httpx.Client, changes: dict[str, Any], status: int, param: str | None, expected_message: str
 ) -> None:
     body = {"text": "Yes.", "source": "en", "target": "de", "translation_memory_id": make(client), **changes}
     error = checked(client.post("/v1/translate", json=body), status)["error"]
-    assert said in error["message"]
+    assert expected_message in error["message"]
     assert param is None or error["param"] == param
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("entry", "expected_message"),
     [
         ({"source": " ", "target": "x"}, "number 1 cannot be kept: its source is empty"),
         ({"source": "x", "target": "\x00"}, "its target has a control character"),
@@ -245,10 +247,10 @@ def test_requests_that_name_a_memory_wrongly(
         ({"source": "x"}, "target"),
     ],
 )
-def test_entries_that_cannot_be_kept(client: httpx.Client, entry: dict[str, str], said: str) -> None:
+def test_entries_that_cannot_be_kept(client: httpx.Client, entry: dict[str, str], expected_message: str) -> None:
     memory = make(client, [])
     body = {"entries": [{"source": "fine", "target": "gut"}, entry]}
-    assert said in checked(client.post(f"{PATH}/{memory}/entries", json=body), 422)["error"]["message"]
+    assert expected_message in checked(client.post(f"{PATH}/{memory}/entries", json=body), 422)["error"]["message"]
     assert checked(client.get(f"{PATH}/{memory}"))["entries"] == 0
 
 

@@ -56,9 +56,9 @@ def test_the_lag_of_the_event_loop_is_measured(tiny_artifact: Path) -> None:
 
 def test_a_lag_is_forgotten_after_two_windows() -> None:
     lag = LoopLag()
-    began, told = lag._window_start, []
+    began, delays = lag._window_start, []
     for moment, late in ((1.0, 0.9), (29.0, 0.0), (31.0, 0.0), (59.0, 0.2), (62.0, 0.0), (95.0, 0.0), (130.0, 0.0)):
         lag._due = began + moment - late
         lag._record(began + moment)
-        told.append(round(max(lag._longest, lag._previous_longest), 3))
-    assert told == [0.9, 0.9, 0.9, 0.9, 0.2, 0.0, 0.0]
+        delays.append(round(max(lag._longest, lag._previous_longest), 3))
+    assert delays == [0.9, 0.9, 0.9, 0.9, 0.2, 0.0, 0.0]

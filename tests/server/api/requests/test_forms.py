@@ -1,4 +1,4 @@
-"""Forms: what clients send comes as it was written, and what nobody should send is refused and never a fault."""
+"""Forms: fields arrive as clients sent them, and malformed forms are refused and cause no fault."""
 
 import json
 import random
@@ -94,7 +94,7 @@ def test_declared_charsets(charset: str) -> None:
 @pytest.mark.parametrize(
     "charset", ["punycode", "idna", "rot13", "utf-7", "unicode_escape", "zlib", "hex", "utf-16", "mbcs", "", "x" * 9000]
 )
-def test_other_charsets_are_refused_and_never_looked_up(
+def test_other_charsets_are_refused_and_their_codecs_never_loaded(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch, charset: str
 ) -> None:
     typed = field() + f"\r\nContent-Type: text/plain; charset={charset}".encode()
@@ -123,7 +123,7 @@ def test_a_field_named_charset_is_a_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "told"),
+    ("kind", "body", "expected_message"),
     [
         (MULTIPART, part(b"\r\n".join([field()] * 2000)), "headers of a part"),
         (MULTIPART, part(field(b"a" * 65_536)), "headers of a part"),
@@ -143,8 +143,8 @@ def test_a_field_named_charset_is_a_field() -> None:
         (FORM, b"%ff=q", "a name is not utf-8"),
     ],
 )
-def test_errors_say_what_is_wrong_with_a_form(kind: str, body: bytes, told: str) -> None:
-    with pytest.raises(ApiError, match=told) as raised:
+def test_errors_say_what_is_wrong_with_a_form(kind: str, body: bytes, expected_message: str) -> None:
+    with pytest.raises(ApiError, match=expected_message) as raised:
         parse_form(body, kind)
     assert raised.value.kind == "malformed"
 

@@ -156,7 +156,7 @@ def test_headers() -> None:
     assert_linear(run, [*tokens, *HEADER_TOKENS])
 
 
-def test_names_that_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_growth_with_names(monkeypatch: pytest.MonkeyPatch) -> None:
     known = [route.path for route in ROUTES]
     assert_linear(
         lambda text: nearest(text, known), ["document", "/v1/", "a", "b", "_", "documents", "\x00"], ordinary=None

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from server.api.serving.drain import Drain
 
-STEPS = st.lists(st.tuples(st.sampled_from(("begin", "hurry")), st.floats(0, 20, allow_subnormal=False)), max_size=8)
+STEPS = st.lists(
+    st.tuples(st.sampled_from(("begin", "stop_waiting")), st.floats(0, 20, allow_subnormal=False)), max_size=8
+)
 
 
 @given(timeout=st.floats(0, 30, allow_subnormal=False), steps=STEPS)
@@ -23,7 +25,7 @@ def test_a_drain_ends_after_its_timeout_or_at_the_first_hurry(timeout: float, st
                 drain.begin()
                 end = now + timeout if end is None else end
             else:
-                drain.hurry()
+                drain.stop_waiting()
                 end = None if end is None else min(end, now)
             assert drain.is_running == (end is not None)
             assert drain.ends_at == end

@@ -1,4 +1,4 @@
-"""Files of two keys at a real server whose engine stands still until it is told to go on."""
+"""Files of two keys at a real server whose engine is stopped until the test lets it continue."""
 
 import contextlib
 import dataclasses
@@ -147,7 +147,7 @@ def test_a_text_is_taken_however_many_files_wait(tiny_artifact: Path) -> None:
 
 
 def test_every_key_may_have_its_share_of_files(tiny_artifact: Path) -> None:
-    """Through all three doors; what is refused says when to come back."""
+    """Through all three APIs; refused requests say when to try again."""
     with shared(tiny_artifact, max_files=4) as both:
         both.hold()
         crowd, other = both.deepl("crowd"), both.deepl("other")

@@ -35,7 +35,8 @@ async def settled() -> None:
     limit=st.integers(1, 6),
 )
 def test_turns_are_taken_within_the_limit_and_none_is_lost(events: list[str | tuple[str, int]], limit: int) -> None:
-    """Files come, end and are cancelled in any order. Nobody who may go on waits, and in the end nothing is held."""
+    """Files arrive, end and are cancelled in any order. No file waits that may start, and at the end nothing is
+    held."""
 
     async def run() -> None:
         turns, running, tasks = Turns(limit), dict[asyncio.Task[None], str](), list[asyncio.Task[None]]()

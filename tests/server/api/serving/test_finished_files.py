@@ -19,7 +19,7 @@ def finished(size: int) -> FinishedFile:
 
 
 class SlowFiles:
-    """What `FinishedFiles` says of itself, with lists that are counted anew each time."""
+    """The documented behaviour of `FinishedFiles`, with lists that are counted anew each time."""
 
     def __init__(self, max_files: int, max_bytes: int) -> None:
         self.limits = (max_files, max_bytes)

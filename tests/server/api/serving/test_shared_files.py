@@ -58,7 +58,7 @@ def test_two_processes_admit_and_forget_what_one_does(work: list[tuple[str, int,
         rows = rows_of(2, folder)
         both = [FileJobs(files_of(rows[slot], slot), HOUR) for slot in range(2)]
         for each, other in zip(both, peers, strict=True):
-            each.make_room = SharedFiles(each.files, other).make_room
+            each.free_space = SharedFiles(each.files, other).free_space
             await other.open()
         twin, kept = FinishedFiles(MAX_FILES, MAX_BYTES, HOUR), list[tuple[FileReservation, FileReservation]]()
         one = FileJobs(twin, HOUR)

@@ -145,8 +145,8 @@ def test_a_process_that_ends_while_a_model_is_loaded(
         ending = a if has_answered else b
         answered = shared_models._answer
 
-        async def ends(link: Any, question: bytes) -> str:
-            reason = await answered(link, question)
+        async def ends(link: Any, request: bytes) -> str:
+            reason = await answered(link, request)
             link.close()  # as the kernel does when A ends
             raise ConnectionError(reason)
 

@@ -11,7 +11,7 @@ import pytest
 from server.api.transport import connection_limits as connection_bounds
 from server.api.transport import protocol as connection
 from server.api.transport.connection_limits import RESERVED, Connections
-from server.api.transport.protocol import PromptProtocol
+from server.api.transport.protocol import LimitedProtocol
 from server.telemetry.metrics import Metrics
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.api.transport.test_protocol import BODY, HEAD, connected, rest_of
@@ -50,13 +50,13 @@ def closed(server: RunningServer, reason: str) -> float:
 
 def with_small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel takes little of an answer."""
-    made = PromptProtocol.connection_made
+    made = LimitedProtocol.connection_made
 
-    def connection_made(self: PromptProtocol, transport: asyncio.Transport) -> None:
+    def connection_made(self: LimitedProtocol, transport: asyncio.Transport) -> None:
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         made(self, transport)
 
-    monkeypatch.setattr(PromptProtocol, "connection_made", connection_made)
+    monkeypatch.setattr(LimitedProtocol, "connection_made", connection_made)
 
 
 def everyone_leaves(server: RunningServer) -> None:

@@ -21,7 +21,7 @@ def connected(server: RunningServer) -> Iterator[socket.socket]:
 
 
 def rest_of(connected: socket.socket) -> bytes:
-    """What the server says before it closes the connection."""
+    """What the server sends before it closes the connection."""
     received = b""
     try:
         while block := connected.recv(65536):

@@ -235,5 +235,5 @@ def test_parts_that_stay_are_said(part: str, note: str) -> None:
     header = "From: a@example.org\nSubject: 1\nContent-Type: multipart/mixed; boundary=b\n"
     mail = f"{header}\n--b\n\nA word.\n--b\nContent-Type: {part}\n--b--\n"
     file = open_file(mail.encode(), "a.eml", "de", 10_000)
-    assert [note in said for said in file.notes] == ([True] if note else [])
+    assert [note in other for other in file.notes] == ([True] if note else [])
     assert file.write(["X"]).decode().partition("--b\nContent-Type: ")[2] == f"{part}\n--b--\n"

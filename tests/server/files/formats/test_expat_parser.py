@@ -1,4 +1,4 @@
-"""No XML of a stranger declares anything, however the declaration is written in the file's encoding."""
+"""No XML of a client declares anything, however the declaration is written in the file's encoding."""
 
 import io
 import re

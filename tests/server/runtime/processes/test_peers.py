@@ -25,7 +25,7 @@ async def two() -> AsyncIterator[tuple[Peers, Peers]]:
 
 
 def test_an_answer_is_read_although_the_question_was_not() -> None:
-    """The other process answers before it gets the rest of the question, as it does for a request without a body."""
+    """The other process answers before it gets the rest of the request, as it does for a request without a body."""
 
     async def run() -> None:
         async with two() as (first, second):
@@ -47,17 +47,17 @@ def test_an_answer_is_read_although_the_question_was_not() -> None:
     asyncio.run(run())
 
 
-def test_questions_of_any_size_are_answered() -> None:
+def test_requests_of_any_size_are_answered() -> None:
     async def run() -> None:
-        async def twice(question: bytes) -> bytes:
-            return 2 * question
+        async def twice(request: bytes) -> bytes:
+            return 2 * request
 
         async with two() as (first, second):
-            first.answers("twice", twice)
-            second.answers("twice", twice)
-            for question in (b"", b"a", b"ab" * 500_000):
-                assert await first.ask(1, "twice", question) == 2 * question
-                assert await second.ask_all("twice", question) == {0: 2 * question}
+            first.on_request("twice", twice)
+            second.on_request("twice", twice)
+            for request in (b"", b"a", b"ab" * 500_000):
+                assert await first.request(1, "twice", request) == 2 * request
+                assert await second.request_all("twice", request) == {0: 2 * request}
 
     asyncio.run(run())
 
@@ -66,10 +66,10 @@ def test_a_process_that_is_gone_says_so() -> None:
     async def run() -> None:
         async with two() as (first, second):
             with pytest.raises(PeerGone):
-                await first.ask(1, "unknown")
+                await first.request(1, "unknown")
             second.close()
             with pytest.raises(PeerGone, match="does not answer"):
-                await first.ask(1, "anything")
-            assert await first.ask_all("anything") == {}
+                await first.request(1, "anything")
+            assert await first.request_all("anything") == {}
 
     asyncio.run(run())

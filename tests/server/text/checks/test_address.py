@@ -62,7 +62,7 @@ def test_words_of_the_tables_are_in_one_form() -> None:
     assert not INFORMAL & VERBS | INFORMAL & IMPERATIVES | VERBS & IMPERATIVES
 
 
-def test_what_a_source_tells() -> None:
+def test_hints_of_a_source() -> None:
     assert SourceHints.of("You see them") == SourceHints(True, False, False, True)
     assert SourceHints.of("They see you") == SourceHints(False, False, False, True)
     assert SourceHints.of("We see you and it") == SourceHints(True, True, False, False)

@@ -1,4 +1,4 @@
-"""What looks wrong with a translation is said."""
+"""Suspicious translations get flags."""
 
 import pytest
 from hypothesis import given, settings

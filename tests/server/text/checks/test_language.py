@@ -41,7 +41,7 @@ def test_a_sentence_is_surely_in_its_own_language_only(code: str, sentence: str)
 
 
 @pytest.mark.parametrize("text", ["", "12:30", "OK", "Berlin Hotel", "\ud800"])
-def test_what_tells_little_is_surely_in_no_language(text: str) -> None:
+def test_short_texts_are_surely_in_no_language(text: str) -> None:
     assert not is_written_in(text, "de", ["en"])
 
 
@@ -70,7 +70,7 @@ def test_regions_and_scripts_are_the_candidates_own() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", "12:30", "🙂", "\ud800"])
-def test_what_tells_nothing_is_the_first_candidate_with_no_confidence(text: str) -> None:
+def test_a_text_without_letters_is_the_first_candidate_with_no_confidence(text: str) -> None:
     assert identify(text, ["de", "en"]) == ("de", 0.0)
 
 

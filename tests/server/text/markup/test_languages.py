@@ -60,7 +60,7 @@ def test_declarations(before: str, after: str) -> None:
     assert in_german(before) == after
 
 
-def test_without_a_known_source_the_page_says_its_own_language() -> None:
+def test_without_a_known_source_the_page_declares_its_own_language() -> None:
     assert in_german("<html lang=en><p lang=en><p lang=fr>", "") == '<html lang="de"><p lang="de"><p lang=fr>'
     assert in_german("<p lang=en>", "") == "<p lang=en>"
 

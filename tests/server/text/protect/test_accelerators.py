@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.text.protect.accelerators import take_off
+from server.text.protect.accelerators import accelerator_of
 from server.text.protect.masking import mask
 from server.text.protect.restoring import restore
 from tests.growth import Shape, assert_linear, check_growth
@@ -50,7 +50,7 @@ def test_the_model_reads_the_label_and_a_letter_of_the_translation_gets_the_mark
     ],
 )  # fmt: skip
 def test_what_is_no_accelerator(text: str) -> None:
-    assert take_off(text) is None
+    assert accelerator_of(text) is None
 
 
 LABELS = st.lists(
@@ -67,7 +67,7 @@ def test_a_model_that_copies_gives_the_label_back(label: str) -> None:
 
 @given(LETTERS, st.sampled_from(["&Open the file", "Re_fresh", "~View all", "Sa&ve %s"]))
 def test_a_translation_with_letters_has_one_mark_before_a_letter(translation: str, label: str) -> None:
-    accelerator = take_off(label)
+    accelerator = accelerator_of(label)
     assert accelerator is not None
     shown = translated(label, translation).replace("%s", "")
     if any(map(str.isalpha, translation)):
@@ -78,7 +78,9 @@ def test_a_translation_with_letters_has_one_mark_before_a_letter(translation: st
 
 def test_a_mark_is_put_on_in_linear_time() -> None:
     """Also where no letter of the translation is on a keyboard, so that the key follows before its last signs."""
-    label = take_off("&File...")
+    label = accelerator_of("&File...")
     assert label is not None
-    assert_linear(lambda text: label.put_on(text, [], False), ("\u732b", ".", " ", ":", "f"), count=8, ordinary=None)
-    check_growth(lambda text: label.put_on(f"{text}\u732b", [], False), Shape((".",), "repeated"))
+    assert_linear(
+        lambda text: label.write_into(text, [], False), ("\u732b", ".", " ", ":", "f"), count=8, ordinary=None
+    )
+    check_growth(lambda text: label.write_into(f"{text}\u732b", [], False), Shape((".",), "repeated"))

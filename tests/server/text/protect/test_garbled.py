@@ -65,7 +65,7 @@ def test_a_small_vocabulary_has_none(pieces: Pieces) -> None:
     assert not garbled_words(at_random(0), pieces)
 
 
-def test_words_are_looked_at_in_linear_time(large: Pieces) -> None:
+def test_words_are_checked_in_linear_time(large: Pieces) -> None:
     def read(text: str) -> None:
         garbled_words(text, large)
 

@@ -1,4 +1,4 @@
-"""Where terms are found, and whether a translation says them."""
+"""Where terms are found, and whether a translation has them."""
 
 import re
 from collections.abc import Mapping, Sequence

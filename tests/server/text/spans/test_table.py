@@ -144,7 +144,7 @@ class Searched:
 
 
 @pytest.mark.parametrize("unit", [".a", "Good morning. ", "<b.c-d", "a"])
-def test_no_search_looks_at_a_whole_long_text(unit: str) -> None:
+def test_no_search_reads_a_whole_long_text(unit: str) -> None:
     """It would hold the GIL, and with it all other requests, until it ends."""
     text = unit * (60_000 // len(unit))
     spans: Any = Searched(table._PROTECTED)

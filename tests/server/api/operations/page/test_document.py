@@ -53,8 +53,8 @@ def test_what_each_pronoun_took_its_gender_from(browser: Browser, both_ways: Run
     translations = [sentence["translation"] for sentence in document["sentences"]]  # type: ignore[attr-defined]
     assert rows.locator(".translation").all_text_contents() == translations
     for index, (pronoun, became, why) in DECIDED.items():
-        told = f"\u201c{pronoun}\u201d became \u201c{became}\u201d because of \u201c{why}\u201d"
-        expect(rows.nth(index).locator(".why")).to_have_text(told)
+        expected_message = f"\u201c{pronoun}\u201d became \u201c{became}\u201d because of \u201c{why}\u201d"
+        expect(rows.nth(index).locator(".why")).to_have_text(expected_message)
         expect(rows.nth(index).locator(".source .pronoun")).to_have_text(pronoun)
         expect(rows.nth(index).locator(".translation .pronoun")).to_have_text(became)
         expect(rows.nth(index - 1).locator(".decider")).to_have_text(why)
@@ -67,7 +67,7 @@ def test_what_each_pronoun_took_its_gender_from(browser: Browser, both_ways: Run
     assert visitor.complaints == []
 
 
-def test_with_a_key_only_chosen_sentences_are_looked_into(browser: Browser, both_ways: RunningServer) -> None:
+def test_with_a_key_only_chosen_sentences_are_explained(browser: Browser, both_ways: RunningServer) -> None:
     """Scores count for the quota of a key."""
     visitor = Visitor(browser, both_ways)
     visitor.page.evaluate("sessionStorage.setItem('ringmt-key', 'of somebody')")
@@ -84,7 +84,7 @@ def test_with_a_key_only_chosen_sentences_are_looked_into(browser: Browser, both
     assert len(scored) == 1
 
 
-def test_where_a_sentence_looked_is_behind_a_click(browser: Browser, both_ways: RunningServer) -> None:
+def test_the_attention_of_a_sentence_is_behind_a_click(browser: Browser, both_ways: RunningServer) -> None:
     visitor = Visitor(browser, both_ways)
     visitor.page.select_option("#source", "en")
     text = " ".join(SENTENCES[:5])

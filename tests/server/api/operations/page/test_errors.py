@@ -1,4 +1,4 @@
-"""What goes wrong is said in plain words, with a way on."""
+"""Errors are shown in plain words, with what to do next."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_a_text_that_is_too_long(browser: Browser, both_ways: RunningServer) -> 
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "told"),
+    ("status", "kind", "expected_message"),
     [
         (429, "overloaded", "The server is busy. Try again in 7 seconds."),
         (429, "quota_exceeded", "Your key is used up: no more. Try again in 7 seconds."),
@@ -32,7 +32,7 @@ def test_a_text_that_is_too_long(browser: Browser, both_ways: RunningServer) -> 
     ],
 )
 def test_what_passes_is_tried_again(
-    browser: Browser, both_ways: RunningServer, status: int, kind: str, told: str
+    browser: Browser, both_ways: RunningServer, status: int, kind: str, expected_message: str
 ) -> None:
     visitor = Visitor(browser, both_ways)
     body = {"error": {"type": kind, "message": "no more", "param": None, "request_id": "1"}}
@@ -43,7 +43,7 @@ def test_what_passes_is_tried_again(
         ),
     )
     visitor.type(ENGLISH)
-    expect(visitor.at("#notice-text")).to_have_text(told)
+    expect(visitor.at("#notice-text")).to_have_text(expected_message)
     expect(visitor.at("#notice")).to_have_attribute("role", "alert")
     visitor.page.unroute("**/v1/translate")
     visitor.page.click("#again")

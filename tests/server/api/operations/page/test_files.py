@@ -29,7 +29,7 @@ ASKED = """() => {
 
 
 def test_a_dropped_file_comes_back(browser: Browser, both_ways: RunningServer, tmp_path: Path) -> None:
-    """Whatever language it is in; what looks wrong is said."""
+    """Whatever language it is in; flags are shown."""
     visitor = Visitor(browser, both_ways)
     visitor.page.select_option("#target", "de")
     visitor.page.evaluate(DROP, ["note.txt", f"{TEXT}La la la la la la la la la la la la.\n"])
@@ -50,7 +50,7 @@ def test_a_dropped_file_comes_back(browser: Browser, both_ways: RunningServer, t
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "expected_message"),
     [
         ("strange.xyz", "?", ".docx"),
         ("note.txt", "Das Haus ist sehr alt und sehr groß.", "The file is already in German (de)"),
@@ -62,12 +62,12 @@ def test_a_dropped_file_comes_back(browser: Browser, both_ways: RunningServer, t
     ],
 )
 def test_files_that_are_not_translated(
-    browser: Browser, both_ways: RunningServer, name: str, text: str, told: str
+    browser: Browser, both_ways: RunningServer, name: str, text: str, expected_message: str
 ) -> None:
     visitor = Visitor(browser, both_ways)
     visitor.page.select_option("#target", "de")
     visitor.page.evaluate(DROP, [name, text])
-    expect(visitor.at("#files .bad")).to_contain_text(told)
+    expect(visitor.at("#files .bad")).to_contain_text(expected_message)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Everything by keyboard alone, and heard as well as seen."""
+"""The page by keyboard alone, and with a screen reader."""
 
 from playwright.sync_api import Browser, expect
 

@@ -37,16 +37,18 @@ def test_a_link_opens_with_its_text_and_direction(browser: Browser, both_ways: R
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "expected_message"),
     [
         ("/#en/fi/Hello", "This server does not translate the languages of this link."),
         ("/#en/de/100%", "This link is damaged: its text cannot be read."),
         ("/#en/de/" + "a" * 8000, "The text in this link is too long."),
     ],
 )
-def test_links_that_cannot_be_followed(browser: Browser, both_ways: RunningServer, address: str, told: str) -> None:
+def test_links_that_cannot_be_followed(
+    browser: Browser, both_ways: RunningServer, address: str, expected_message: str
+) -> None:
     visitor = Visitor(browser, both_ways, address)
-    expect(visitor.at("#notice-text")).to_have_text(told)
+    expect(visitor.at("#notice-text")).to_have_text(expected_message)
     visitor.type(ENGLISH)
     visitor.sees(GERMAN)
     expect(visitor.at("#notice")).to_be_hidden()

@@ -113,7 +113,7 @@ def test_terms_are_translated_as_the_glossary_says(browser: Browser, both_ways: 
     assert visitor.complaints == []
 
 
-def test_what_looks_wrong_is_said_in_plain_words(browser: Browser, both_ways: RunningServer) -> None:
+def test_flags_are_shown_in_plain_words(browser: Browser, both_ways: RunningServer) -> None:
     visitor = Visitor(browser, both_ways)
     visitor.page.select_option("#source", "en")
     visitor.type(f"{ENGLISH} La la la la la la la la la la la la.")

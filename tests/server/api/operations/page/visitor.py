@@ -12,7 +12,7 @@ GERMAN = "Das Haus ist sehr alt."
 
 
 class Visitor:
-    """A page in a browser of its own, with what it complained of and which origins it asked."""
+    """A page in a browser of its own, with its errors and the origins that it requested."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Visitor:
         assert self.at("#output").text_content() == translation
 
     def translates(self, source: str, target: str) -> None:
-        """The shown direction: a language, or what is said of a detected one."""
+        """The shown direction: a language, or the text about a detected one."""
         expect(self.at("#source option:checked")).to_have_text(source)
         expect(self.at("#target option:checked")).to_have_text(target)
 

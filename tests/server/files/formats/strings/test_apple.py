@@ -24,7 +24,7 @@ def test_all_but_values_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ('"a" = "b";\n\n/* c */ "d" "e";\n', "line 3 begins"),
         ('"a" = "b"', "line 1 begins"),
@@ -33,6 +33,6 @@ def test_all_but_values_stays() -> None:
         (b"\xff\xfe\x00", "UTF-16"),
     ],
 )
-def test_what_is_no_list_of_strings_is_refused(text: str | bytes, said: str) -> None:
-    with pytest.raises(DamagedFile, match=said):
+def test_what_is_no_list_of_strings_is_refused(text: str | bytes, expected_message: str) -> None:
+    with pytest.raises(DamagedFile, match=expected_message):
         texts(text, ".strings")

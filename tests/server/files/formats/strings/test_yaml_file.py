@@ -69,7 +69,7 @@ def test_a_language_among_other_keys_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_message"),
     [
         ("en:\n  a: b\nde:\n  a: c\n", "several languages"),
         ("just a text", "no mapping"),
@@ -78,8 +78,8 @@ def test_a_language_among_other_keys_stays() -> None:
         ("[" * 101 + "]" * 101, "more than 100 deep"),
     ],
 )
-def test_what_cannot_be_translated_is_refused(text: str, said: str) -> None:
-    with pytest.raises(DamagedFile, match=said):
+def test_what_cannot_be_translated_is_refused(text: str, expected_message: str) -> None:
+    with pytest.raises(DamagedFile, match=expected_message):
         texts(text, ".yaml")
 
 

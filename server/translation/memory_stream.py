@@ -10,9 +10,9 @@ from server.runtime.offload import offload
 from server.text.split.plan import TextPlan
 from server.text.split.segment import Segment
 from server.translation.assembly import SentenceTranslation, TranslationOutcome
-from server.translation.memory_lookup import RememberedPlan, Run
+from server.translation.memory_lookup import MemoryPlan, Run
+from server.translation.memory_translator import MemoryTranslator, put_together
 from server.translation.planning import TextRequest
-from server.translation.remembered import MemoryTranslator, put_together
 from server.translation.streaming import Beginning, TranslationStream
 
 Begin = Callable[[TextRequest], Awaitable[TranslationStream]]
@@ -24,13 +24,13 @@ class MemoryStream:
 
     def __init__(
         self,
-        remembering: MemoryTranslator,
+        translator: MemoryTranslator,
         request: TextRequest,
-        plan: RememberedPlan,
+        plan: MemoryPlan,
         stream: TranslationStream | None,
     ) -> None:
         """`stream`: of the plan's texts; None where it has none."""
-        self._remembering, self._request, self._plan, self._stream = remembering, request, plan, stream
+        self._translator, self._request, self._plan, self._stream = translator, request, plan, stream
         self._started = time.monotonic()
         self._done: list[Beginning] = []
         """The sentences of the memory."""
@@ -40,11 +40,11 @@ class MemoryStream:
         """How the texts were cut, without what the model reads."""
 
     @classmethod
-    async def begin(cls, remembering: MemoryTranslator, request: TextRequest, begin: Begin) -> "MemoryStream":
+    async def begin(cls, translator: MemoryTranslator, request: TextRequest, begin: Begin) -> "MemoryStream":
         """Queue all sentences that the memory lacks or none. Raises what `begin` and `look_up` raise."""
-        plan = await remembering.look_up(request)
+        plan = await translator.look_up(request)
         stream = None if not plan.texts else await begin(plan.request(request))
-        return cls(remembering, request, plan, stream)
+        return cls(translator, request, plan, stream)
 
     async def updates(self) -> AsyncIterator[Beginning | TranslationOutcome | None]:
         """As TranslationStream.updates."""
@@ -61,7 +61,7 @@ class MemoryStream:
                     case None:
                         yield None
         translations = await offload(put_together, self._plan, done.translations, self._request)
-        self._remembering.count_remembered(translations)
+        self._translator.count_sentences(translations)
         yield dataclasses.replace(done, translations=translations, total=time.monotonic() - self._started)
 
     def close(self) -> None:

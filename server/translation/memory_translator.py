@@ -1,4 +1,4 @@
-"""Translates texts with a translation memory: what people confirmed is used before the model.
+"""Translates texts with a translation memory, whose entries are used before the model.
 
 A text, or else a sentence, whose source is equal to that of an entry gets the entry's translation, and the model does
 not see it. The sentences between such sentences are translated as texts of their own.
@@ -20,7 +20,7 @@ from server.translation.assembly import (
     TranslationOutcome,
 )
 from server.translation.markup_translation import TranslatesTexts
-from server.translation.memory_lookup import MemoryUse, Part, RememberedPlan, RememberedText, Run, look_up
+from server.translation.memory_lookup import MemoryPlan, MemoryText, MemoryUse, Part, Run, look_up
 from server.translation.planning import TextRequest
 
 
@@ -45,38 +45,38 @@ class MemoryTranslator:
         if plan.texts:
             done = await self.translator.translate(plan.request(request))
         translations = await offload(put_together, plan, done.translations, request)
-        self.count_remembered(translations)
+        self.count_sentences(translations)
         return dataclasses.replace(done, translations=translations, total=time.monotonic() - started)
 
-    async def look_up(self, request: TextRequest) -> RememberedPlan:
-        """What the memory has. Raises TooManySentences, TooManyMatches."""
+    async def look_up(self, request: TextRequest) -> MemoryPlan:
+        """Find what the memory has. Raises TooManySentences, TooManyMatches."""
         return await offload(look_up, request, self.use, self.language, self.check_count)
 
-    def count_remembered(self, translations: Sequence[TextTranslation]) -> None:
-        self.count(sum(sentence.is_remembered for text in translations for sentence in text.sentences))
+    def count_sentences(self, translations: Sequence[TextTranslation]) -> None:
+        self.count(sum(sentence.is_from_memory for text in translations for sentence in text.sentences))
 
 
 def put_together(
-    plan: RememberedPlan, translations: Sequence[TextTranslation], request: TextRequest
+    plan: MemoryPlan, translations: Sequence[TextTranslation], request: TextRequest
 ) -> tuple[TextTranslation, ...]:
     """The texts of a request, from the translations of the plan's texts."""
     return tuple(_text(text, plan, translations, request) for text in plan.whole)
 
 
 def _text(
-    remembered: RememberedText, plan: RememberedPlan, translations: Sequence[TextTranslation], request: TextRequest
+    text: MemoryText, plan: MemoryPlan, translations: Sequence[TextTranslation], request: TextRequest
 ) -> TextTranslation:
     checkpoint()
-    if len(remembered.parts) == 1 and isinstance(remembered.parts[0], Run):
-        whole = translations[remembered.parts[0].number]
-        return dataclasses.replace(whole, matches=tuple(remembered.matches))
-    runs = [translations[part.number] for part in remembered.parts if isinstance(part, Run)]
+    if len(text.parts) == 1 and isinstance(text.parts[0], Run):
+        whole = translations[text.parts[0].number]
+        return dataclasses.replace(whole, matches=tuple(text.matches))
+    runs = [translations[part.number] for part in text.parts if isinstance(part, Run)]
     count = max((len(run.hypotheses) for run in runs), default=1)
-    hypotheses = tuple(_hypothesis(remembered.parts, translations, rank) for rank in range(count))
+    hypotheses = tuple(_hypothesis(text.parts, translations, rank) for rank in range(count))
     sentences: list[SentenceTranslation] = []
     pairs: list[tuple[Place, Place]] = []
     source_at = target_at = 0
-    for part in remembered.parts:
+    for part in text.parts:
         if isinstance(part, str):
             source_length = target_length = len(part)
         elif isinstance(part, SentenceTranslation):
@@ -96,7 +96,7 @@ def _text(
         tuple(sentences),
         hypotheses,
         tuple(pairs) if request.aligns else None,
-        tuple(remembered.matches),
+        tuple(text.matches),
     )
 
 

@@ -11,7 +11,7 @@ from server.translation.memory_lookup import Lookup, MemoryUse, most_chars
 
 
 @dataclass(frozen=True)
-class RememberedParts:
+class MemoryParts:
     """Translations of whole texts, by their numbers, and of sentences, by theirs; the sentences of whole texts have
     none of their own."""
 
@@ -23,12 +23,12 @@ class RememberedParts:
         return [self.sentences[number] if number in self.sentences else translated[number] for number in range(count)]
 
 
-NOTHING = RememberedParts()
+NOTHING = MemoryParts()
 
 
-def remembered_parts(
+def parts_from_memory(
     texts: Sequence[str], sentences: Sequence[Sentence], separator: str, use: MemoryUse
-) -> RememberedParts:
+) -> MemoryParts:
     """What the memory has of a file's texts, which were joined by the separator and cut into the sentences. Raises
     TooManyMatches."""
     whole: dict[int, str] = {}
@@ -49,4 +49,4 @@ def remembered_parts(
             of_sentences[number] = ""
         elif sentence.parts and (target := lookup.target(sentence.source)) is not None:
             of_sentences[number] = target
-    return RememberedParts(whole, of_sentences)
+    return MemoryParts(whole, of_sentences)

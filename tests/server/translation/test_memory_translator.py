@@ -17,8 +17,8 @@ from server.translation.assembly import TextTranslation, TranslationOutcome
 from server.translation.line_translation import translate_lines
 from server.translation.markup_translation import translate_markup
 from server.translation.memory_lookup import CHARS_PER_CHAR, FREE_CHARS, MemoryUse, TooManyMatches
+from server.translation.memory_translator import MemoryTranslator
 from server.translation.planning import TextRequest, TooManySentences
-from server.translation.remembered import MemoryTranslator
 from server.translation.translator import Translator
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT, Pair
@@ -68,8 +68,8 @@ def translated(
     recorded: Recorded, index: MemoryIndex, texts: list[str], threshold: int = EXACT, **more: object
 ) -> tuple[TextTranslation, ...]:
     request = TextRequest(texts, recorded.translator.options(2, 2), **more)  # type: ignore[arg-type]
-    remembering = MemoryTranslator(recorded, MemoryUse(index, threshold), "en")
-    return asyncio.run(remembering.translate(request)).translations
+    with_memory = MemoryTranslator(recorded, MemoryUse(index, threshold), "en")
+    return asyncio.run(with_memory.translate(request)).translations
 
 
 def slowly(translator: Translator, text: str) -> str:
@@ -100,8 +100,8 @@ def test_known_sentences_are_taken_and_others_translated(
         for sentence in result.sentences:  # in their order, with the gaps between them
             _, found, rest = rest.partition(sentence.source)
             assert found
-            assert sentence.is_remembered == (" ".join(sentence.source.split()) in KNOWN)
-            assert not sentence.is_remembered or (sentence.score, sentence.num_tokens, sentence.flags) == (0, 0, ())
+            assert sentence.is_from_memory == (" ".join(sentence.source.split()) in KNOWN)
+            assert not sentence.is_from_memory or (sentence.score, sentence.num_tokens, sentence.flags) == (0, 0, ())
         assert result.hypotheses[0].text == result.text
         for match in result.matches:
             source = " ".join(text[slice(*match.place)].split())
@@ -114,7 +114,7 @@ def test_the_model_is_not_called_where_everything_is_known(translator: Translato
     results = translated(recorded, index, ["Good morning.", " One. Two.\n", "Yes! Good morning.", "42", ""])
     assert [result.text for result in results] == ["Moin!", " Eins und zwei.\n", "Jawohl Moin!", "42", ""]
     assert recorded.texts == ["42", ""]
-    assert translated(recorded, index, ["Yes!"])[0].sentences[0].is_remembered
+    assert translated(recorded, index, ["Yes!"])[0].sentences[0].is_from_memory
     assert recorded.texts == ["42", ""]
 
 
@@ -154,18 +154,18 @@ def test_a_prefix_is_kept(translator: Translator, index: MemoryIndex) -> None:
     assert results[3].text == "Jawohl"
 
 
-def test_without_splitting_only_whole_texts_are_looked_up(translator: Translator, index: MemoryIndex) -> None:
+def test_without_splitting_only_whole_texts_are_compared(translator: Translator, index: MemoryIndex) -> None:
     results = translated(Recorded(translator), index, ["One. Two.", "Yes! Good morning."], splits=False)
     assert results[0].text == "Eins und zwei."
-    assert not results[1].sentences[0].is_remembered
+    assert not results[1].sentences[0].is_from_memory
 
 
 @pytest.mark.parametrize("kind", ["html", "xml"])
-def test_blocks_of_markup_are_looked_up(translator: Translator, index: MemoryIndex, kind: Kind) -> None:
+def test_blocks_of_markup_are_compared(translator: Translator, index: MemoryIndex, kind: Kind) -> None:
     recorded = Recorded(translator)
-    remembering = MemoryTranslator(recorded, MemoryUse(index, EXACT), "en")
+    with_memory = MemoryTranslator(recorded, MemoryUse(index, EXACT), "en")
     request = TextRequest(["<p>Good morning.</p><p>Yes! <b>Good</b> morning.</p>"], translator.options(2))
-    [result] = asyncio.run(translate_markup(remembering, request, kind)).translations
+    [result] = asyncio.run(translate_markup(with_memory, request, kind)).translations
     assert result.text.startswith("<p>Moin!</p><p>Jawohl ")
     assert "<b>" in result.text
 
@@ -184,25 +184,25 @@ def test_tags_of_sentences_are_not_lost(translator: Translator, text: str, expec
     """An entry has no tags, and characters of an entry are none."""
     index = MemoryIndex()
     index.add([Pair("Good morning all.", "Moin!"), Pair("A dog.", "Ein \U000f0005Hund.")])
-    remembering = MemoryTranslator(translator, MemoryUse(index, EXACT, applies_from=70), "en")
-    [result] = asyncio.run(translate_markup(remembering, TextRequest([text], translator.options(1)), kind)).translations
+    with_memory = MemoryTranslator(translator, MemoryUse(index, EXACT, applies_from=70), "en")
+    [result] = asyncio.run(translate_markup(with_memory, TextRequest([text], translator.options(1)), kind)).translations
     assert expected in result.text
     assert "Moin" not in result.text
 
 
-def test_lines_are_joined_before_they_are_looked_up(translator: Translator, index: MemoryIndex) -> None:
+def test_lines_are_joined_before_they_are_compared(translator: Translator, index: MemoryIndex) -> None:
     recorded = Recorded(translator)
-    remembering = MemoryTranslator(recorded, MemoryUse(index, EXACT), "en")
+    with_memory = MemoryTranslator(recorded, MemoryUse(index, EXACT), "en")
     request = TextRequest(["The house\nis red.\n\nGood\nmorning. Yes!"], translator.options(2))
-    [result] = asyncio.run(translate_lines(remembering, request)).translations
+    [result] = asyncio.run(translate_lines(with_memory, request)).translations
     assert "".join(result.text.split()) == "RotistdasHaus.Moin!Jawohl"
     assert result.text.count("\n") == 4
     assert recorded.texts == []
 
 
 def checked_translation(translator: Translator, use: MemoryUse, texts: list[str]) -> Callable[[], TextTranslation]:
-    remembering = MemoryTranslator(translator, use, "en", check_count=translator.planner.check_count)
-    return lambda: asyncio.run(remembering.translate(TextRequest(texts, translator.options(1)))).translations[0]
+    with_memory = MemoryTranslator(translator, use, "en", check_count=translator.planner.check_count)
+    return lambda: asyncio.run(with_memory.translate(TextRequest(texts, translator.options(1)))).translations[0]
 
 
 def test_known_sentences_are_counted_like_others(translator: Translator, index: MemoryIndex) -> None:

@@ -1,6 +1,7 @@
 """Accepted connections on their way from the supervisor to a worker.
 
-The supervisor keeps both ends of the way: what a worker did not take before it died goes to another one."""
+The supervisor keeps both ends of the channel: connections that a worker did not take before it died go to another
+worker."""
 
 import contextlib
 import socket
@@ -8,18 +9,18 @@ import socket
 _MESSAGE = b"c"
 
 
-class Passage:
-    """The way to the workers of one slot, one worker after another."""
+class ConnectionChannel:
+    """The channel to the workers of one slot, one worker after another."""
 
     def __init__(self) -> None:
         self._sending, self.receiving = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._sending.setblocking(False)
         self.receiving.setblocking(False)
         self.num_sent = 0
-        """To the present worker."""
+        """Connections that were sent to the present worker."""
 
     def send(self, connection: socket.socket) -> bool:
-        """Pass a connection on, which is closed here; False if too many wait to be taken."""
+        """Send a connection, which is closed here; returns False if too many wait to be taken."""
         try:
             socket.send_fds(self._sending, [_MESSAGE], [connection.fileno()])
         except BlockingIOError:
@@ -38,7 +39,7 @@ class Passage:
                 return connection
         return None
 
-    def take_back(self) -> list[socket.socket]:
+    def reclaim(self) -> list[socket.socket]:
         """All connections that wait: their worker has ended."""
         self.num_sent = 0
         taken = []
@@ -47,7 +48,7 @@ class Passage:
         return taken
 
     def close_sending(self) -> None:
-        """In a worker, which only receives."""
+        """Called in a worker, which only receives."""
         self._sending.close()
 
     def close(self) -> None:

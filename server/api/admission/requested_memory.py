@@ -10,7 +10,7 @@ from server.keys.key import owner_of
 from server.text.base.language_tags import base_language
 from server.translation.markup_translation import TranslatesTexts
 from server.translation.memory_lookup import MemoryUse
-from server.translation.remembered import MemoryTranslator
+from server.translation.memory_translator import MemoryTranslator
 from server.translation_memory.index import MemoryIndex
 from server.translation_memory.pairs import EXACT
 
