@@ -46,11 +46,6 @@ class ParserPool:
         """The number of waiting files of each owner."""
         self._is_stopped = False
 
-    @property
-    def num_waiting(self) -> int:
-        """Files that wait for a process."""
-        return len(self._waiting)
-
     async def texts(self, file: SourceFile) -> list[str]:
         """Raises FileError, TooManyFiles, EngineStopped."""
         suffix_of(file.name, file.data)  # a file of an unknown format needs no process

@@ -19,8 +19,6 @@ from server.keys.record import (
     KeyRecord,
     Scope,
     Secret,
-    hash_of,
-    new_secret,
     sorted_scopes,
 )
 from server.runtime.nearest_name import nearest
@@ -129,10 +127,3 @@ def lines_of(key: KeyRecord) -> list[str]:
 def _written(number: float) -> str:
     """As `_NUMBER` reads it, without an exponent."""
     return str(number) if isinstance(number, int) else f"{number:.9f}".rstrip("0").rstrip(".")
-
-
-def new_key(name: str, scopes: Iterable[Scope]) -> tuple[str, str]:
-    """A new secret, and its line for the list of keys."""
-    secret = new_secret()
-    [line] = lines_of(KeyRecord(name, frozenset(scopes), (Secret(hash_of(secret)),)))
-    return secret, line

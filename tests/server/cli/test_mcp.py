@@ -14,7 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
 from server.cli.main import main
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE
 from tests.server.processes import ROOT

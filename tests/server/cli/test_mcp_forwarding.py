@@ -12,8 +12,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from server.cli.mcp_forwarding import Forwarding, client_of_url
-from server.keys.lines import new_key
 from server.runtime.setting_fields import SettingsError
+from tests.api_keys import new_key
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 

@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from server.keys.lines import new_key
 from server.stores.open_store import open_store
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.documents import MANY, STORY, Documents, checked, translations
 from tests.server.api.native.test_document_events import ids_and_events

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from server.cli import main as cli
-from server.keys.lines import new_key
 from server.settings import EngineSettings
+from tests.api_keys import new_key
 from tests.children import child
 from tests.models import SENTENCES, lively_model, tiny_config, write_artifact
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until

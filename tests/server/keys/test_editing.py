@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from server.keys.editing import NO_KEYS, EditableKeys, FileKeys, NameTaken, NoSuchKey, StoreKeys, limit, rotate
-from server.keys.lines import new_key, read_keys
+from server.keys.lines import read_keys
 from server.keys.record import MOST_SECRETS, KeyLimits, KeyRecord, Secret, hash_of
 from server.stores.open_store import open_store
+from tests.api_keys import new_key
 from tests.disk import Disk
 
 NOW = 1_000_000.0

@@ -6,10 +6,10 @@ import pytest
 
 from server.keys import ring as ring_module
 from server.keys.key import LimitReached
-from server.keys.lines import new_key
 from server.keys.record import KeyLimits, KeyRecord, Scope, Secret, hash_of
 from server.keys.ring import KeyRing
 from server.runtime.setting_fields import SettingsError
+from tests.api_keys import new_key
 
 
 def test_a_new_key_is_found_and_no_other() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from server.keys.lines import new_key
 from server.keys.record import Scope
+from tests.api_keys import new_key
 from tests.models import SENTENCES
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 

@@ -14,7 +14,7 @@ import pytest
 from deepl import DeepLClient
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.libretranslate.test_routes import direct
 from tests.server.redis_server import flush

@@ -13,7 +13,7 @@ from deepl import DeepLClient
 from server.api.deepl import documents as deepl_documents
 from server.engine.request import SentenceRequest
 from server.files.formats.base import DamagedFile
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.libretranslate.test_routes import ITALIAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES

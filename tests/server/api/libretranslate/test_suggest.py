@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 
 MEMORIES = "/v1/translation_memories"

@@ -14,7 +14,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for
 
 Result = TypeVar("Result")

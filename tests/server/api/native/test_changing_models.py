@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from server.engine.worker import EngineWorker
-from server.keys.lines import new_key
 from server.keys.record import Scope
 from server.telemetry.metrics import Metrics
 from server.translation.translator import Translator
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.api.pairs import PAIRS, copy_of, write_pair
 

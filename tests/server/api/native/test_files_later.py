@@ -16,7 +16,7 @@ from server.api.serving import file_jobs
 from server.api.serving.file_jobs import within
 from server.api.serving.file_progress import FileProgress
 from server.files.doubtful import MOST_SHOWN
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
 TEXT = b"Where is the station?\n\nShe sells bread and milk.\n"

@@ -18,7 +18,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from server.cli.main import main
 from server.keys import key_thread
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.redis_server import running_redis
 

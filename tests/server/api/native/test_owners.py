@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from server.keys.lines import new_key
 from server.keys.record import Scope
 from server.stores.open_store import open_store
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.documents import checked
 from tests.server.documents.some import keep

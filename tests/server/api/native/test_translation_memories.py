@@ -11,13 +11,13 @@ import httpx
 import pytest
 
 from server.api.native import translation_memories
-from server.keys.lines import new_key
 from server.keys.record import Scope
 from server.stores.interface import StoreError
 from server.stores.translation_memories import MOST_WRITTEN
 from server.translation_memory.entries import Entry
 from server.translation_memory.pairs import Pair
 from server.translation_memory.service import TranslationMemoryService
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.pairs import copy_of
 

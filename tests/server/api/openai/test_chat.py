@@ -10,8 +10,8 @@ import openai
 import pytest
 from openai import OpenAI
 
-from server.keys.lines import new_key
 from server.settings import EngineSettings
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for, until
 from tests.server.api.libretranslate.test_routes import GERMAN, TEXT, direct
 from tests.server.api.serving.test_lifecycle import MANY_SENTENCES

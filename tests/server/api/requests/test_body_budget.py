@@ -13,7 +13,7 @@ import pytest
 from server.api.requests import body_budget as body_budget
 from server.api.requests.body_budget import EVERYBODY, BodyBudget, BodyReservation
 from server.api.requests.errors import ApiError
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 from tests.server.api.transport.test_protocol import connected
 

@@ -20,7 +20,7 @@ from server.api.requests import body as body_module
 from server.api.requests import forms
 from server.api.requests.errors import ApiError
 from server.api.requests.forms import CHARSETS, MAX_FIELDS, parameters_of, parse_form
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import RunningServer, ready, settings_for
 from tests.server.api.requests.test_growth import (
     BOUNDARY,

@@ -17,7 +17,7 @@ from deepl import DeepLClient, DocumentHandle
 
 from server.api.serving.file_jobs import MAX_RUNNING
 from server.engine.lane import Lane
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
 TEXT = "Where is the station? She sells bread and milk."

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from server.keys.lines import new_key
+from tests.api_keys import new_key
 from tests.server.api.conftest import PATIENCE, until
 from tests.server.api.pairs import copy_of
 from tests.server.api.serving.processes_of_one import FORM, Together, send, slot_of, together, translate
