@@ -1,4 +1,4 @@
-"""Batched greedy decoding of documents: the fast twin of `search_document` with a beam of one.
+"""Batched greedy decoding of documents: as `search_document` with a beam of one, and fast.
 
 The sentences of a document are decoded in the same batches, also online: context never depends on final translations
 (see `document_search`).

@@ -1,4 +1,4 @@
-"""The slow twin of the server's scores: one teacher-forced pass over a whole translation."""
+"""The slow reference of the server's scores: one teacher-forced pass over a whole translation."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,7 @@ def context_summary(rows: Sequence[Measured]) -> str:
              zero_share(counts.get(OFFLINE))]
         )  # fmt: skip
     head = ["row", "attention, side", "learns", "context in training", "target tokens", ALONE]
-    return table([*head, *(f"{name} less alone" for name in IN_CONTEXT), "sentences without weight"], cells)
+    return table([*head, *(f"{name} minus alone" for name in IN_CONTEXT), "sentences without weight"], cells)
 
 
 def change(measured: Measured, condition: str) -> str:

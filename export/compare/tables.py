@@ -65,7 +65,7 @@ def summary(found: Sequence[Family], rows: Sequence[Measured], scores: Qualities
                  f"{variant.log_perplexity.value:.3f}", difference_text(change),
                  f"{sum(known) / len(known):.1f}" if known else NONE]
             )  # fmt: skip
-    head += [f"less {reference}'s", "BLEU"]
+    head += [f"minus {reference}", "BLEU"]
     width = len(head) if scores else len(head) - 1  # no empty column
     return table(head[:width], [row[:width] for row in cells])
 
@@ -264,7 +264,7 @@ def paper_table(paper: PaperTable, family: Family) -> str:
             change = contrast([ours], [base], family.spread) if base and ours is not base else None
             read = tokens_text(ours.target_tokens)
             cells.append([short(name), *theirs, read, estimate_text(ours.log_perplexity), difference_text(change)])
-    head = ["row", *paper.columns, "target tokens", f"{family.metric.name}, ours", f"less {short(paper.base)}'s"]
+    head = ["row", *paper.columns, "target tokens", f"{family.metric.name}, ours", f"minus {short(paper.base)}"]
     text = table(head, cells)
     return f"{text}\n\n{paper.note}" if paper.note else text
 

@@ -1,6 +1,6 @@
 """Beam candidates inside the step graph: the 2*beam best continuations of every slot.
 
-Its slow twin is in tests/reference/beam_step.py. Each row contributes at most one EOS, so `beam` of 2*beam candidates
+tests/reference/beam_step.py is its slow reference. Each row contributes at most one EOS, so `beam` of 2*beam candidates
 always continue. Words are compared in groups of 64: only groups whose best word is among the 2*beam best groups can
 contain a candidate, so at most 2*beam*64 scores are sorted.
 """

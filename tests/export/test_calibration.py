@@ -17,7 +17,7 @@ MOST = 20
 
 
 def ranges_step_by_step(model: TranslationModel, sources: list[list[int]]) -> Ranges:
-    """The slow twin: nothing is padded and nothing teacher-forced."""
+    """The slow reference: nothing is padded and nothing teacher-forced."""
     with recorded_ranges(model) as ranges:
         greedy(model, [ids[:-1] for ids in sources], min(MOST, model.config.max_length), batch_rows=1)
     return ranges
@@ -85,7 +85,7 @@ def test_ranges_of_a_context_layer_have_headroom_and_no_range_is_below_that_of_s
     twice = context_ranges(document, sources, dict.fromkeys(alone, 1e6), MOST)
     assert all(result[site] >= alone[site] for site in alone)
     assert all(twice[site] == 1e6 for site in alone)
-    with recorded_ranges(document) as seen, torch.no_grad():  # the slow twin: one sentence that sees all others
+    with recorded_ranges(document) as seen, torch.no_grad():  # the slow reference: one sentence that sees all others
         words = [ids[:-1] for ids in sources]
         targets = greedy(document.base, words, min(MOST, document.base.config.max_length - 1))
         pairs = list(zip(words, targets, strict=True))

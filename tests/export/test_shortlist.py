@@ -66,7 +66,7 @@ def listing(artifact: Artifact) -> dict[str, Backend]:
 
 @settings(deadline=None, max_examples=30)
 @given(sources=SOURCES)
-def test_lists_are_those_of_the_slow_twin_in_any_batch(listing: dict[str, Backend], sources: list[Source]) -> None:
+def test_lists_are_those_of_the_slow_reference_in_any_batch(listing: dict[str, Backend], sources: list[Source]) -> None:
     lexicon = random_lexicon(320)
     for backend in listing.values():
         for source, encoded in zip(sources, backend.encode(*padded(sources)), strict=True):
@@ -114,7 +114,7 @@ def test_an_output_bias_counts_among_the_listed_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("vocabulary", [32_767 + 64 + 3, 32_767 + 64 + 4, 70_000])
-def test_lists_from_any_vocabulary_are_those_of_the_slow_twin(vocabulary: int) -> None:
+def test_lists_from_any_vocabulary_are_those_of_the_slow_reference(vocabulary: int) -> None:
     """Also where the place after the last is the first that 16 bits cannot hold, and above 65,536 words."""
     lexicon = random_lexicon(vocabulary)
     plan = ShortlistPlan.of(lexicon, 64, 64)

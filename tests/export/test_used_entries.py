@@ -25,7 +25,7 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
-    """The slow twin reads all entries."""
+    """The slow reference reads all entries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_writer, "attend_used_entries", lambda step, rings: None)
         return written(tmp_path_factory.mktemp("all"))

@@ -97,7 +97,7 @@ def test_context_counts_and_its_absence_is_the_sentence_model(side: str) -> None
 @pytest.mark.parametrize(("side", "seed"), [("encoder", 6), ("encoder", 11), ("decoder", 11)])
 def test_context_scores_as_the_online_search_does(side: str, seed: int) -> None:
     """The third sentence of a document; those before it were translated greedily. The search shares the probability of
-    tokens that it never chooses among the others, so that the slow twin scores its translations token by token."""
+    tokens that it never chooses among the others, so that the slow reference scores its translations token by token."""
     model, sources = (
         lively_document_model(side=side, seed=seed, decay=0.5),
         [pair.source for pair in some_pairs((4, 6, 5), seed)],

@@ -206,7 +206,7 @@ def test_items_in_context_are_compared_with_items_in_shuffled_context(tmp_path: 
     assert seen.seeds == 3
     assert seen.costs["items"].estimate.value == pytest.approx(0.3, abs=0.05)
     claims = {claim.text: claim_of(claim, OWN_ITEMS, family) for claim in OWN_ITEMS.claims}
-    own = next(claim for text, claim in claims.items() if text.startswith("what a layer finds comes of the document"))
+    own = next(claim for text, claim in claims.items() if text.startswith("a layer finds more in"))
     steps = {step.label: step for step in own.steps}
     verdicts = dict(zip(steps, own.verdicts, strict=True))
     label = f"encoder-sparse-soft, {ANOTHERS} - encoder-sparse-soft, {WITH}"

@@ -35,7 +35,7 @@ def test_differences_are_between_rows_that_were_trained_alike(tmp_path: Path) ->
     scores = {item.row.name: dict.fromkeys(METRICS, Quality(20.0, 1.0, 0.25)) for item in rows}
     result = columns(summary(families(rows), rows, scores, "full"))
     assert result["variant"] == ["full", "short", "longer"]
-    assert [text[:5] for text in result["less full's"]] == ["-", "+0.50", "-"]
+    assert [text[:5] for text in result["minus full"]] == ["-", "+0.50", "-"]
     own, *others = map(float, result["log-perplexity"])
     assert others == pytest.approx([own + 0.5] * 2, abs=0.02)
     result = columns(overview(rows, scores, "full"))
@@ -86,9 +86,9 @@ def test_a_difference_has_the_sign_and_the_size_of_its_row_less_the_reference(mo
         )
     ]
     result = columns(summary(families(rows), rows, {}, "full"))
-    assert result["less full's"][1].startswith(f"{more:+.3f} ± 0.000")
+    assert result["minus full"][1].startswith(f"{more:+.3f} ± 0.000")
     reversed_ = columns(summary(families(rows), rows, {}, "short"))
-    assert reversed_["less short's"][0].startswith(f"{-more:+.3f} ± 0.000")
+    assert reversed_["minus short"][0].startswith(f"{-more:+.3f} ± 0.000")
 
 
 def test_items_gained_and_lost_are_those_against_no_context(tmp_path: Path) -> None:

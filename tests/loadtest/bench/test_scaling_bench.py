@@ -50,7 +50,7 @@ seconds = st.floats(1e-5, 1e-1, allow_subnormal=False)
     threads=st.integers(1, 16),
 )
 def test_a_simulated_server_is_never_faster(demands: Demands, cores: int, processes: int, threads: int) -> None:
-    """The slow twin: requests that follow each other as closely as the interpreter, the engines and the cores allow."""
+    """The slow reference: requests follow each other as closely as the interpreter, engines and cores allow."""
     count, most = 200, bound(demands, cores, processes, threads)
     core_free, interpreter_free = [0.0] * cores, [0.0] * processes
     engine_free = [[0.0] * threads for _ in range(processes)]

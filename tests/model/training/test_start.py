@@ -54,7 +54,7 @@ def test_parts_of_a_start_may_have_random_weights(trained: Path, tmp_path: Path)
     }
     full = dataclasses.replace(recipe.model, ngram=None)
     other = Training(dataclasses.replace(recipe, model=full), SAMPLE, tmp_path / "full").translator.state_dict()
-    assert all(torch.equal(new[name], other[name]) for name in new)  # a twin begins with the same decoder
+    assert all(torch.equal(new[name], other[name]) for name in new)  # both runs begin with the same decoder
     with pytest.raises(ConfigError, match="unknown key 'decodr' in the recipe's 'anew': did you mean 'decoder'"):
         Training(dataclasses.replace(recipe, anew=("decodr",)), SAMPLE, tmp_path / "other")
 

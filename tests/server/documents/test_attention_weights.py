@@ -1,4 +1,4 @@
-"""The attention of a sentence of several parts: the slow twin asks the engine for every part and takes the mean in
+"""The attention of a sentence of several parts: the slow reference asks the engine for every part and takes the mean in
 loops."""
 
 import asyncio

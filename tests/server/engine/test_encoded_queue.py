@@ -1,4 +1,4 @@
-"""Encoded sentences wait in two queues; the slow twin is a list of each."""
+"""Encoded sentences wait in two queues; the slow reference is a list of each."""
 
 from collections.abc import Sequence
 

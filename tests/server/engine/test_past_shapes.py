@@ -21,7 +21,7 @@ KINDS = ("onnx", "torchscript")
 
 @pytest.fixture
 def new_arrays(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """From its call on no state is kept: the slow twin."""
+    """From its call on no state is kept: the slow reference."""
     return lambda: monkeypatch.setattr(past_shapes, "MAX_BYTES", 0)
 
 

@@ -34,7 +34,7 @@ LENGTHS = (7, 16, 17, 40, 70, 110)
 
 @pytest.fixture
 def with_whole_rings(monkeypatch: pytest.MonkeyPatch) -> Together:
-    """The slow twin of `together`: every ring has its final length from the start."""
+    """The slow reference of `together`: every ring has its final length from the start."""
 
     def run_whole(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
         with monkeypatch.context() as patch:

@@ -239,7 +239,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_both_queues_agree_on_which_sentences_wait(steps: list[tuple[str, int, str]]) -> None:
-    """The slow twin keeps a list: every sentence is taken or aborted once, whichever queue it is taken from."""
+    """The slow reference keeps a list: every sentence is taken or aborted once, whichever queue it is taken from."""
     queue, waiting, everything = RequestQueue(100), list[SentenceRequest](), list[SentenceRequest]()
     for kind, number, tenant in steps:
         if kind == "put":

@@ -27,7 +27,7 @@ def with_callback(source: tuple[int, ...], options: SearchOptions) -> tuple[Sent
 
 
 def slow_prefix(lane: Lane, slot: int) -> tuple[int, ...]:
-    """The slow twin: every live row and the best finished hypothesis, each from its first token on."""
+    """The slow reference: every live row and the best finished hypothesis, each from its first token on."""
     running = lane.running[slot]
     assert running is not None
     steps = lane._steps(slot, running)
@@ -83,7 +83,7 @@ def test_a_beam_of_one_reports_every_token(load: LoadBackend) -> None:
 
 
 def common(steps: list[Choices], rows: list[int]) -> list[int]:
-    """The slow twin of StablePrefix: the whole path of every row, compared."""
+    """The slow reference of StablePrefix: the whole path of every row, compared."""
     paths = [backtrack(steps, row) for row in rows]
     longest = paths[0] if paths else []
     while any(path[: len(longest)] != longest for path in paths):

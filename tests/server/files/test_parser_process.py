@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from server.files.formats.base import FileTooLarge
-from tests.server.files.test_parser_pool import ROOMY, SMALL, pool_of, run
+from tests.server.files.pools import AMPLE, SMALL, pool_of, run
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
 
@@ -40,7 +40,7 @@ def test_a_process_without_memory_for_its_answer_says_so_by_its_exit_status(monk
     monkeypatch.setattr("server.files.parser_worker._PROGRAM", program)
 
     async def scenario() -> None:
-        async with pool_of(replace(ROOMY, memory_bytes=16 * 2**20), failures=["memory"]) as pool:
+        async with pool_of(replace(AMPLE, memory_bytes=16 * 2**20), failures=["memory"]) as pool:
             with pytest.raises(FileTooLarge, match="more than 16 MB of memory"):
                 await pool.texts(SMALL)
 

@@ -98,7 +98,7 @@ def test_a_cleared_queue_is_empty() -> None:
 
 @dataclass
 class SlowGroup:
-    """The slow twin: the docstring of `FairQueue` word for word, with everything counted again at each step."""
+    """The slow reference: the docstring of `FairQueue` word for word, with everything counted again at each step."""
 
     quantum: int
     balance: int
@@ -153,7 +153,7 @@ class SlowGroup:
     ),
     quantum=st.integers(1, 60),
 )
-def test_the_order_equals_the_slow_twin(
+def test_the_order_equals_the_slow_reference(
     steps: Sequence[tuple[tuple[str, str, str], int] | bool | int], quantum: int
 ) -> None:
     weights: dict[Hashable, int] = {"b": 4}

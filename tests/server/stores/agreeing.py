@@ -1,4 +1,4 @@
-"""The same random operations on all kinds of stores have the same results: memory is the slow, plain twin."""
+"""The same random operations on all kinds of stores have the same results: memory is the slow, plain reference."""
 
 import tempfile
 from collections.abc import Callable, Iterable

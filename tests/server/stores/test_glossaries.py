@@ -1,4 +1,4 @@
-"""Glossaries in every kind of store; memory is the slow, plain twin of the others."""
+"""Glossaries in every kind of store; memory is the slow, plain reference of the others."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The same random operations on all three stores have the same results: memory is the slow, plain twin."""
+"""The same random operations on all three stores have the same results: memory is the slow, plain reference."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Translation memories in every kind of store; memory is the slow, plain twin of the others."""
+"""Translation memories in every kind of store; memory is the slow, plain reference of the others."""
 
 import threading
 from collections.abc import Callable

@@ -138,7 +138,7 @@ def test_what_cannot_be_read_says_why(data: bytes, written: FileFormat, expected
     st.text(max_size=30), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]), st.binary(max_size=3), st.integers(1, 9)
 )
 def test_a_file_is_decoded_in_parts_as_in_one(text: str, encoding: str, end: bytes, part_bytes: int) -> None:
-    """Its slow twin decodes it at once."""
+    """Its slow reference decodes it at once."""
     data = text.encode(encoding) + end
     codec = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
     with patch.object(exchange, "PART_BYTES", part_bytes):

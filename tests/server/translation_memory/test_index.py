@@ -40,7 +40,7 @@ PAIRS = st.lists(st.builds(Pair, TEXTS, TEXTS), max_size=30)
 
 
 def scan(pairs: list[Pair], text: str, threshold: int) -> list[EntryMatch]:
-    """The slow twin: every entry is compared, by a longest common subsequence in plain loops."""
+    """The slow reference: every entry is compared, by a longest common subsequence in plain loops."""
     latest = {normalized(pair.source): pair for pair in pairs}
     firsts = list(dict.fromkeys(normalized(pair.source) for pair in pairs))
     found = [(percent(normalized(text), normal), at, latest[normal]) for at, normal in enumerate(firsts)]

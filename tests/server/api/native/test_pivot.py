@@ -1,4 +1,4 @@
-"""Where no model translates a pair, two do; the slow twin asks them one after the other, sentence by sentence."""
+"""Where no model translates a pair, two do; the slow reference asks them one after the other, sentence by sentence."""
 
 import asyncio
 import io
@@ -121,7 +121,7 @@ def test_two_models_translate_sentence_by_sentence(real: RunningServer) -> None:
 def test_the_sentences_of_a_file_see_each_other_on_both_legs(
     document_artifact: Path, tmp_path: Path, mode: str
 ) -> None:
-    """The slow twin sends two documents, the second made of the first one's translations."""
+    """The slow reference sends two documents, the second made of the first one's translations."""
     for name in ("de-en", "en-fr"):
         source, target = name.split("-")
         copy_of(document_artifact, tmp_path / name, name=name, source_language=source, target_language=target)

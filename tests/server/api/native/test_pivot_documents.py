@@ -1,5 +1,5 @@
-"""Documents that two models translate in turn; the slow twin sends two documents, the second made of what came of the
-first."""
+"""Documents that two models translate in turn; the slow reference sends two documents, the second made of the first's
+translations."""
 
 import json
 from collections import Counter
@@ -101,7 +101,7 @@ def test_a_translation_is_corrected_and_a_source_is_not(documents: Documents) ->
 
 
 def test_a_correction_reaches_sentences_that_see_it(documents: Documents) -> None:
-    """The slow twin corrects the second of two documents."""
+    """The slow reference corrects the second of two documents."""
     middles = translations(documents.post(sentences=STORY, **LEGS[0]))
     twin = documents.post(sentences=middles, **LEGS[1])["id"]
     name = documents.post(sentences=STORY, **DE_FR)["id"]

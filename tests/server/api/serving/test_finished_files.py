@@ -61,7 +61,7 @@ actions = st.one_of(
 
 @settings(deadline=None)
 @given(actions=st.lists(actions, max_size=40), max_files=st.integers(1, 12), max_bytes=st.integers(24, 60))
-def test_files_come_and_go_as_the_slow_twin_says(
+def test_files_come_and_go_as_the_slow_reference_says(
     actions: list[tuple[str, str | int, int]], max_files: int, max_bytes: int
 ) -> None:
     async def run() -> None:

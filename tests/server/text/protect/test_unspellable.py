@@ -69,7 +69,7 @@ PLACE_SETS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 5)), max_size
 def test_rows_are_found_as_one_letter_after_the_other(
     sentence: str, spelled: set[str], apart: list[tuple[int, int]]
 ) -> None:
-    """The slow twins look at every letter, and at every two places."""
+    """The slow references look at every letter, and at every two places."""
     strange = {char for char in sentence if not (char.isascii() or char.isspace() or char in spelled)}
     result = unspellable(sentence, lambda character: character.isascii() or character in spelled)
     alone = [(at, at + 1) for at, char in enumerate(sentence) if char in strange and "\u4e00" <= char <= "\u9fff"]

@@ -51,7 +51,7 @@ TRIED_AT_ALL_SIGNS = re.compile(
     ),
     re.DOTALL,
 )
-"""The slow twin: at every sign the rows that begin with any sign."""
+"""The slow reference: at every sign the rows that begin with any sign."""
 
 
 def spans_of_all(text: str) -> list[tuple[int, int]]:
