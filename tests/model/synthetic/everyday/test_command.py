@@ -49,7 +49,7 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", normalized_source(text).casefold()))
 
 
-def tested_sources(*paths: Path) -> set[tuple[str, ...]]:
+def sources_in(*paths: Path) -> set[tuple[str, ...]]:
     sources = {words(item.source) for path in paths for item in read_word_set(path)}
     assert len(sources) >= 60
     return sources
@@ -67,7 +67,7 @@ def test_the_text_is_deterministic_and_has_no_source_of_the_word_sets(
     assert made == again
     assert ("Merry Christmas!", "Frohe Weihnachten!") in made["everyday-phrases"]
     assert made != from_german
-    assert not tested_sources(
+    assert not sources_in(
         WORD_SET, HERE / "held-out.tsv", HERE / "held-out-spoken.tsv", HERE / "held-out-typed.tsv"
     ) & texts_of(made, 0)
 
@@ -77,7 +77,7 @@ def test_towards_english_no_source_has_two_translations_or_is_in_a_word_set(from
     for name, pairs in from_german.items():
         sources = [german for _, german in pairs]
         assert len(sources) == len(set(sources)), name
-    assert not tested_sources(
+    assert not sources_in(
         HERE / "held-out-de.tsv", HERE / "held-out-spoken-de.tsv", HERE / "held-out-typed-de.tsv"
     ) & texts_of(from_german, 1)
 
