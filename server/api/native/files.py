@@ -142,9 +142,8 @@ async def translate(
 
     state = admitted.state
     is_detected = source.lower() == AUTO
-    named = (
-        None if is_detected else await chosen(source)
-    )  # a request that cannot be served is refused before its file is read
+    # What cannot be served is refused before the file is read.
+    named = None if is_detected else await chosen(source)
     data = await admitted.read(file)
     jobs = state.file_jobs
     with await jobs.admit(owner_of(admitted.key), len(data)) as reservation:

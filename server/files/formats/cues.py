@@ -11,6 +11,7 @@ from typing import Protocol
 from server.files.formats.subtitle_lines import share, wrap
 from server.text.base.placeholders import PlaceholderText
 from server.text.markup.character_references import unescape
+from server.text.spans.placeholders import NOT_NAMED
 
 MOST_CUES, MOST_CHARACTERS = 6, 400
 """Cues and characters of one sentence, at most."""
@@ -19,7 +20,8 @@ SHORT_WORD = 3
 
 # Possessive quantifiers: no backtracking.
 TAG = re.compile(
-    r"<(/?)([A-Za-z][\w.-]*+)[^<>\n]{0,200}+>|<[\d:.]{1,20}+>|\{\\[^{}\n]{0,200}+\}|(?<!\{)\{/?[a-z]\}(?!\})"
+    rf"<{NOT_NAMED}(/?)([A-Za-z][\w.-]*+)[^<>\n]{{0,200}}+>|<[\d:.]{{1,20}}+>|\{{\\[^{{}}\n]{{0,200}}+\}}"
+    r"|(?<![{$#%*@~])(?<![$#%*@~]!)\{[a-z]\}(?!\})|(?<!\{)\{/[a-z]\}(?!\})"  # "{i}", and not "${x}"
 )
 _TIME = re.compile(r"<[\d:.]{1,20}+>|\{\\[kK][fo]?\d{1,5}(?:\\[^{}\n]{0,200}+)?\}")
 _CLASS = re.compile(r"</?c(?:\.[\w.-]*+)?>|\{\\[^{}\n]{0,200}+\}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from server.files.formats.markdown_labels import Label, labels_of, with_labels
 from server.text.base.placeholders import PlaceholderText
+from server.text.spans.placeholders import NOT_NAMED
 from server.text.spans.template_tags import TEMPLATE, add_template
 
 _LONGEST_CODE = 2000
@@ -22,7 +23,7 @@ _INLINE = re.compile(
     r"|\${2}[^$]{1,1000}\${2}|(?<![\w$])\$(?=[^\s$])[^$\n]{1,300}(?<=\S)\$(?![\w$])"  # a formula
     r"|\{/\*(?:[^*]|\*(?!/)){0,1000}+\*/\}"  # a comment of JSX
     r"|<(?P<kept>kbd|code|samp|var|math|script|style)(?:\s[^<>]{0,200}+)?>[^<>]{0,1000}+</(?P=kept)>"
-    rf"|<[A-Za-z!/](?>{_BRACES}|[^<>]){{0,1000}}>"  # HTML, an address
+    rf"|<{NOT_NAMED}[A-Za-z!/](?>{_BRACES}|[^<>]){{0,1000}}>"  # HTML, an address
     r"|\[\^[^\[\]\n]{1,100}+\])"  # a footnote
     rf"|(?P<template>{TEMPLATE.pattern})"
     r"|(?P<link>\[)(?=[^\[\]]{1,1000}+\](?:\([^()\n]{0,1000}+\)|\[[^\]\n]{0,200}+\]))"

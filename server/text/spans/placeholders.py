@@ -4,6 +4,11 @@ from server.text.spans.row import Row
 
 _CONVERSION = r"(?:ll?|hh?|z|j|t|q|L)?[diouxXeEfFgGcsSpqvTnb@](?![A-Za-z])"
 _FORMAT = r"[-+0#']{0,3}+(?:\d{1,3}+|\*)?(?:\.(?:\d{1,3}+|\*))?"
+_ELEMENTS = "b|big|br|del|div|em|font|h[1-6]|hr|i|ins|li|mark|p|q|s|small|span|strike|strong|sub|sup|td|th|tr|u|wbr"
+"""Of HTML, that stand behind numbers: "100%<b>bold</b>" has no placeholder."""
+_NAMED = rf"(?!(?:{_ELEMENTS})>)\w{{1,100}}>{_FORMAT}[diouxXeEfFgGcrsa]"
+NOT_NAMED = rf"(?!(?<=%<){_NAMED})"
+"""Behind "<": it is not that of a placeholder of Ruby, such as "%<name>s"."""
 
 TAGS = (
     Row("comments of markup", r"<!--.{0,500}?-->", "<!--", ("<!-- a > b -->",)),
@@ -51,7 +56,7 @@ MESSAGES = (
     Row("the number of a plural", r"(?<![^\s({\[<>])#(?![^\s)}\].,;:!?<])", "#", ("#",)),
     Row(
         "named placeholders of Python and Ruby",
-        rf"%\(\w{{1,100}}\){_FORMAT}[diouxXeEfFgGcrsa]|%<\w{{1,100}}>{_FORMAT}[diouxXeEfFgGcrsa]",
+        rf"%\(\w{{1,100}}\){_FORMAT}[diouxXeEfFgGcrsa]|%<{_NAMED}",
         "%[(<]",
         ("%(count)d", "%(price).2f", "%<name>s", "%<price>.2f"),
     ),

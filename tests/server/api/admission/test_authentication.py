@@ -78,8 +78,9 @@ def test_clients_of_libretranslate_bring_their_key_as_a_field(guarded: Guarded) 
     own = LibreTranslateAPI(url, secret).translate("We walk home.", "en", "de")
     with guarded.client("shop") as client:
         assert own == client.post("/v1/translate", json=BODY).json()["translations"][0]["text"]
-    with pytest.raises(HTTPError, match="403"):
+    with pytest.raises(HTTPError, match="403") as refused:
         LibreTranslateAPI(url, "wrong").translate("We walk home.", "en", "de")
+    refused.value.close()
     fields = {"q": "We walk home.", "source": "en", "target": "de"}
     file = {"file": ("book.txt", b"We walk home.")}
     with guarded.client(None) as client:

@@ -44,8 +44,9 @@ def test_the_client_asks_for_languages(client: LibreTranslateAPI) -> None:
 def test_the_client_hears_errors(client: LibreTranslateAPI) -> None:
     with pytest.raises(HTTPError) as caught:
         client.translate(TEXT, "zz", "de")
-    assert caught.value.code == 400
-    assert caught.value.read() == b'{"error":"zz is not supported"}'
+    with caught.value as answer:
+        assert answer.code == 400
+        assert answer.read() == b'{"error":"zz is not supported"}'
 
 
 FIELDS = {"q": "Yes.", "source": "en", "target": "de", "api_key": "anything"}

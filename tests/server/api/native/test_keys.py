@@ -258,8 +258,9 @@ def test_clients_understand_that_their_quota_is_used_up(replicas: Replicas) -> N
     assert client.get_usage().character.count == len(TEXT) + 6
     with pytest.raises(HTTPError) as libre:
         LibreTranslateAPI(url, secret).translate(TEXT, "en", "de")
-    assert libre.value.code == 429
-    assert int(libre.value.headers["Retry-After"]) > 0
+    with libre.value as answer:
+        assert answer.code == 429
+        assert int(answer.headers["Retry-After"]) > 0
     chat = openai.OpenAI(api_key=secret, base_url=f"{url}/v1", max_retries=0)
     with pytest.raises(openai.RateLimitError) as limit:
         chat.chat.completions.create(model="en-de", messages=[{"role": "user", "content": TEXT}])
