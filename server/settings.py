@@ -95,8 +95,8 @@ class Settings:
     )
     max_model_memory: int = setting(
         0,
-        "bytes of all models in memory; for another one, models that nobody uses are unloaded; 0 for any number. With "
-        "a limit, auto loads on demand",
+        "bytes of all models in memory; for another one, models that no request uses are unloaded; 0 for any number. "
+        "With a limit, auto loads on demand",
         at_least=0,
     )
     max_body_bytes: int = setting(

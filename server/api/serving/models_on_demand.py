@@ -136,7 +136,7 @@ class ModelsOnDemand:
     @contextlib.asynccontextmanager
     async def _free_memory_for(self, models: Sequence[ServedModel]) -> AsyncIterator[None]:
         """A block in which there is room for the models, in the order of the callers, so that the turn of large models
-        comes. Until then models that nobody uses are unloaded, those first that were not used for the longest time. A
+        comes. Until then models that no request uses are unloaded, the least recently used first. A
         model that is larger than the limit is loaded when no other is."""
         async with self._memory:
             while not self._fit(models) and self._others(models):
