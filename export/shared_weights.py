@@ -44,11 +44,12 @@ class SharedWeights:
         return copy
 
     def _outside(self, tensor: onnx.TensorProto) -> onnx.TensorProto:
-        length = len(tensor.raw_data)
-        if length < SMALLEST:
+        values = tensor.raw_data  # a copy
+        if len(values) < SMALLEST:
             return tensor
-        moved = onnx.TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type, raw_data=b"")
-        external_data_helper.set_external_data(moved, self.path.name, self._add(tensor.raw_data), length)
+        moved = onnx.TensorProto(name=tensor.name, dims=tensor.dims, data_type=tensor.data_type)
+        moved.raw_data = b""  # set_external_data wants the field
+        external_data_helper.set_external_data(moved, self.path.name, self._add(values), len(values))
         moved.ClearField("raw_data")
         return moved
 

@@ -123,9 +123,8 @@ class _Job:
             try:
                 result = self._call()
             except Abandoned:
-                self.future.set_exception(
-                    Abandoned()
-                )  # no caller reads it; a new error has no frames, which would keep their variables
+                # No caller reads it. A new error has no frames, which would keep their variables.
+                self.future.set_exception(Abandoned())
             except BaseException as error:
                 self._call = None
                 self.future.set_exception(error)

@@ -49,12 +49,9 @@ def test_the_deadline_is_the_documented_one(tiny_artifact: Path, monkeypatch: py
     with ready(settings_for(tiny_artifact, request_timeout=0.2)) as server:
         monkeypatch.setattr(InFlight, "submit", lost)
         for fields in ({}, {"context": "Yes."}):
-            seconds = list[float]()
-            while len(seconds) < 4 and not (seconds and seconds[-1] < 1.7):  # a busy machine answers late now and then
-                started = time.monotonic()
-                assert error_of(server.translate("Yes.", **fields), 504)["type"] == "deadline_exceeded"
-                seconds.append(time.monotonic() - started)
-            assert seconds[-1] < 1.7, seconds
+            started = time.monotonic()
+            assert error_of(server.translate("Yes.", **fields), 504)["type"] == "deadline_exceeded"
+            assert time.monotonic() - started < 1.7
 
 
 def test_every_route_counts_its_work_and_forgets_it(server: RunningServer) -> None:
