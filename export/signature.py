@@ -37,6 +37,7 @@ ROWS: dict[str, tuple[str, tuple[Axis, ...]]] = {
     "first_row": ("int64", ("slot", 1)),
     "num_rows": ("int64", (1,)),
     "num_candidates": ("int64", (1,)),
+    "num_entries": ("int64", (1,)),
 }
 """Tensors of rows that a step may read: dtype and axes; `heads` is the model's number of heads."""
 CONTINUED = ("token", "parent", "score", "ancestry")
@@ -152,7 +153,7 @@ def read_traced(path: Path) -> Signature:
 
 def traced_signature(planned: Signature) -> Signature:
     """What a TorchScript graph of a step reads: it computes the rest itself."""
-    left_out = ("kept_key", "first_row", "num_rows", "num_candidates")
+    left_out = ("kept_key", "first_row", "num_rows", "num_candidates", "num_entries")
     return dataclasses.replace(planned, inputs=tuple(entry for entry in planned.inputs if entry.name not in left_out))
 
 

@@ -19,6 +19,7 @@ from export.onnx_graph.weightless import without_weights
 SIDE_BY_SIDE = 16
 """Kernels add so many entries side by side: with a multiple of it a sum has the same order as over the whole ring."""
 PREFIX = "used_entries/"
+NUM_ENTRIES = "num_entries"
 KEY, VALUE, BIAS = 1, 2, 5
 """Inputs of MultiHeadAttention."""
 
@@ -46,16 +47,14 @@ def count_entries(graph: onnx.GraphProto, ring: str) -> list[NodeProto]:
         graph.initializer.append(numpy_helper.from_array(np.array(values), PREFIX + name))
         return PREFIX + name
 
-    one, size, less = constant("one", 1), constant("size", SIDE_BY_SIDE), constant("less", SIDE_BY_SIDE - 1)
+    size, less = constant("size", SIDE_BY_SIDE), constant("less", SIDE_BY_SIDE - 1)
     two = constant("two", 2)
     constant("begin", 0)
     constant("entry_axis", 2)
     constant("bias_axis", 3)
+    graph.input.append(helper.make_tensor_value_info(NUM_ENTRIES, TensorProto.INT64, [1]))
     return [
-        node("ReduceMax", ["position"], "last", keepdims=1),
-        node("Add", [PREFIX + "last", one], "positions"),
-        node("Mul", [PREFIX + "positions", "num_rows"], "entries"),
-        node("Add", [PREFIX + "entries", less], "rounded"),
+        node("Add", [NUM_ENTRIES, less], "rounded"),
         node("Div", [PREFIX + "rounded", size], "sixteens"),
         node("Mul", [PREFIX + "sixteens", size], "end"),
         node("Mul", [PREFIX + "end", two], "twice"),

@@ -18,6 +18,7 @@ step    token, parent       last token of every row, and the beam that the row c
         write_index         (slot, head, entry) written in this step
         first_row           slot * beam
         num_rows, num_candidates    beam and 2*beam
+        num_entries         entries up to the last that any row reads or writes (only with full attention)
         ring....            per slot, written in place, never reordered
         recurrent....       per row, the past of layers without attention to it; a row inherits its parent's
         source...., shortlist....   per slot, outputs of encode
@@ -36,7 +37,8 @@ a ring only after it has written the entries of this step. A recurrent tensor an
 which change places after every step; what they hold at position 0 is not read.
 
 TorchScript graphs take and return lists of tensors in this order. A step of theirs computes kept_key, first_row,
-num_rows and num_candidates itself. Their encode graph gives no shortlist: the step over one has more methods,
+num_rows and num_candidates itself and reads no num_entries. Their encode graph gives no shortlist: the step over one
+has more methods,
 
 lists   source_ids, source_keep -> shortlist...., in the order in which the step reads them
 widen   state, score, is_row of some slots -> the outputs that the choice among all words makes (CHOSEN). Only where a
@@ -44,7 +46,8 @@ widen   state, score, is_row of some slots -> the outputs that the choice among 
         unsure [slot], the slots whose best listed word is too improbable
 
 There are capacity*beam entries; ring slot r of beam b is entry r*beam + b. A row at position p writes ring slot p mod
-capacity. The ring is never reordered: a beam that continues another one inherits its parent's row of `ancestry`.
+capacity, or, where rows attend to all of their past, an entry that no live row attends to. The ring is never
+reordered: a beam that continues another one inherits its parent's row of `ancestry`.
 
 Models with context (Maruf et al. 2019, section 3) have more graphs, at every precision. The sentences of a document
 lie in PAGES pages, so that short ones are not padded to the longest: page p holds J_p of them, each of up to W_p words.

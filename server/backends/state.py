@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -12,10 +11,12 @@ from server.backends.arrays import Bools as Bools
 from server.backends.arrays import Flags as Flags
 from server.backends.arrays import Floats as Floats
 from server.backends.arrays import Ints as Ints
+from server.backends.entry_blocks import BLOCK, FIRST, EntryBlocks, live_entries
 from server.backends.memory import Encoded as Encoded
 from server.backends.memory import Layout as Layout
 from server.backends.memory import Memory
 from server.backends.memory import document_layout as document_layout
+from server.backends.ring_tables import RingTables
 
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row without a hypothesis: its candidates are never among the best."""
@@ -47,36 +48,15 @@ class Rows:
         return cls(np.zeros((slots, beam), np.int64), parent, score, np.zeros((slots, beam, entries), np.bool_))
 
 
-@dataclass(frozen=True)
-class RingTables:
-    """For every ring slot, the tensors of a step that writes it (see server/artifact/signature.py)."""
-
-    own_key: Bools
-    kept_key: Bools
-    key_age: Ints
-    entry: Ints
-
-    @classmethod
-    @lru_cache(maxsize=32)  # never written to
-    def of(cls, capacity: int, beam: int) -> "RingTables":
-        own_key = np.zeros((capacity, beam, capacity * beam), np.bool_)
-        beams = np.arange(beam)
-        for ring_slot in range(capacity):
-            own_key[ring_slot, beams, ring_slot * beam + beams] = True
-        ages = (np.arange(capacity)[:, None] - np.arange(capacity)[None, :]) % capacity
-        entry = np.arange(capacity * beam).reshape(capacity, beam, 1)
-        kept_key = np.logical_not(own_key.any(axis=1, keepdims=True))
-        return cls(own_key, kept_key, np.repeat(ages, beam, axis=1), entry)
-
-
 class DecoderState:
     """`slots` sentences of up to `source_length` pieces, `beam` rows each, and their `memory`. Where the memory keeps
     them, the arrays `ancestry`, `own_key`, `kept_key` and `key_age` have no entries, and `write_index` stays as it is.
 
     A step reads `current` rows and everything else, writes the rings, and fills `following` rows and the candidates;
     `tick` then makes the following rows current. `clock` counts steps. A row at position p writes ring slot p mod
-    capacity, whenever its sentence arrived: the entries of its past are stored, and added up, in the same order in any
-    batch.
+    capacity, whenever its sentence arrived; with `reuses_entries` later rows write entries that no live row of their
+    slot attends to (server/backends/entry_blocks.py). Either way the entries of a row's past are stored, and added up,
+    in the same order in any batch.
     """
 
     def __init__(
@@ -87,8 +67,9 @@ class DecoderState:
         source_length: int,
         memory: Memory,
         capacity: int | None = None,
+        reuses_entries: bool = False,
     ) -> None:
-        """`capacity`: ring slots, None for the manifest's capacity."""
+        """`capacity`: ring slots, None for the manifest's capacity. `reuses_entries`: for full attention only."""
         heads, capacity = manifest.num_heads, capacity or manifest.ring_capacity
         self.memory, self.num_words = memory, manifest.vocabulary_size
         self._has_tables = not memory.keeps_rows
@@ -108,14 +89,26 @@ class DecoderState:
         self.first_row: Ints = np.arange(slots)[:, None] * beam
         self.num_rows: Ints = np.array([beam])
         self.num_candidates: Ints = np.array([2 * beam])
+        self.num_entries: Ints = np.array([entries])
         self.source_keep: Flags = np.zeros((slots, source_length), np.int32)
         self._beams, self._pieces = np.arange(beam), np.arange(source_length)
         wide = (slots, 2 * beam)
         self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = RingTables.of(capacity, beam)
+        self._max_positions = manifest.ring_capacity
+        self._has_window = manifest.order is not None
+        self.reuses_entries = reuses_entries and self._has_tables and capacity >= FIRST
+        self._blocks: EntryBlocks | None = None
+        """The entries that slots write, while one of them has passed FIRST positions."""
+        self.lacks_room = False
+        """Whether there are slots without room."""
+        self._next_block = 0
+        """No slot has another block of entries before the clock stands here."""
+        self._more_entries = 0
+        """Entries that the rows of the furthest sentence add in a step."""
         self.clock = 0
-        self._select_ring_slots()
+        self._select_entries()
 
     def inputs(self, parity: int) -> dict[str, Array]:
         """Inputs of a step at a clock of this parity, when `rows[parity]` are current, by name."""
@@ -134,6 +127,7 @@ class DecoderState:
             "first_row": self.first_row,
             "num_rows": self.num_rows,
             "num_candidates": self.num_candidates,
+            "num_entries": self.num_entries,
             "source_keep": self.source_keep,
         }
 
@@ -150,9 +144,17 @@ class DecoderState:
             "next_ancestry": following.ancestry,
         }
 
-    def _select_ring_slots(self) -> None:
-        """Let the next step of every slot write the ring slot of its position."""
+    def _select_entries(self) -> None:
+        """Let the next step of every slot write the ring slot of its position, or entries of its block."""
+        if not self._has_window:
+            self.num_entries += self._more_entries
+            if self.clock >= self._next_block:
+                self._start_blocks()
+                self._count_entries()
         if not self._has_tables:
+            return
+        if self._blocks is not None:
+            self._blocks.select(self.position, self.own_key, self.kept_key, self._write_entry)
             return
         ring_slot, tables = self.position % self.capacity, self._tables
         # Into the arrays that graphs are bound to; mode "clip" avoids a copy. Ten times as fast as indexing.
@@ -161,9 +163,54 @@ class DecoderState:
         tables.key_age.take(ring_slot, 0, self.key_age, "clip")
         self._write_entry[:] = tables.entry.take(ring_slot, 0)
 
+    def _start_blocks(self) -> None:
+        """Choose the entries of slots that begin another block of steps."""
+        positions, rows = self.position.tolist(), self.current
+        if not self.reuses_entries or max(positions) < FIRST:
+            return
+        if self._blocks is None:
+            self._blocks = EntryBlocks(self.slots, self.capacity, self.beam, self._max_positions)
+        starting = [slot for slot, at in enumerate(positions) if at >= FIRST and at % BLOCK == 0]
+        if starting:
+            is_live = rows.score[starting] > DEAD_SCORE / 2
+            self._blocks.start(starting, live_entries(rows.ancestry[starting], rows.parent[starting], is_live))
+
+    def _count_entries(self) -> None:
+        """Count the entries in use; until `_next_block` they change by `_more_entries` in a step."""
+        positions = self.position.tolist()
+        self._next_block = self.clock + BLOCK - max([position % BLOCK for position in positions])
+        used, self._more_entries = (max(positions) + 1) * self.beam, self.beam
+        if max(positions) < FIRST:
+            self._blocks = None
+        elif self._blocks is not None:
+            late = [used for used, at in zip(self._blocks.num_used, positions, strict=True) if at >= FIRST]
+            used, self._more_entries = max(FIRST * self.beam, *late), 0
+        self.num_entries[0] = min(used, self.capacity * self.beam)
+        self.lacks_room = bool(self.slots_without_room())
+
+    def slots_without_room(self) -> list[int]:
+        """Slots whose next step would overwrite what their rows attend to."""
+        if self.capacity == self._max_positions:
+            return []
+        if self._blocks is not None:
+            return [slot for slot, has_room in enumerate(self._blocks.has_room) if not has_room]
+        return [slot for slot, position in enumerate(self.position.tolist()) if position >= self.capacity]
+
+    @property
+    def num_ring_slots(self) -> int:
+        """Ring slots that the next step of all slots needs; more than there are if a slot has no room."""
+        furthest = int(self.position.max()) + 1
+        if self._blocks is None:
+            return furthest
+        return self.capacity + 1 if self.lacks_room else -(-int(self.num_entries[0]) // self.beam)
+
     def _reset_position(self, slot: int) -> None:
         """Make the next step of a slot its first."""
         self.position[slot] = 0
+        if self._blocks is not None:
+            self._blocks.has_room[slot] = True
+        if not self._has_window:
+            self._count_entries()
         if not self._has_tables:
             return
         tables = self._tables
@@ -174,7 +221,7 @@ class DecoderState:
         """After a step: its rows become current, and running sentences move to their next position and ring slot."""
         self.position += self.is_running
         self.clock += 1
-        self._select_ring_slots()
+        self._select_entries()
 
     @property
     def current(self) -> Rows:
@@ -218,8 +265,8 @@ class DecoderState:
         self.source_keep[:] = self._pieces < 1
         for slot in range(self.slots):
             self.memory.release(slot)
-        self.clock = 0
-        self._select_ring_slots()
+        self.clock = self._next_block = 0
+        self._select_entries()
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
         """Copy `slots` of another state to slots 0, 1, ...; only valid while all slots of this one are idle, and if
@@ -239,6 +286,10 @@ class DecoderState:
         ):
             copy[:count] = original[keep]
         rows.ancestry[:count, :, :entries] = other_rows.ancestry[keep, :, :entries]
-        self._select_ring_slots()
+        if other._blocks is not None:
+            self._blocks = EntryBlocks(self.slots, self.capacity, self.beam, self._max_positions)
+            self._blocks.copy_slots(other._blocks, keep)
+        self._next_block = self.clock
+        self._select_entries()
         self.source_keep[:count, :width] = other.source_keep[keep, :width]
         self.memory.copy_slots(other.memory, keep)

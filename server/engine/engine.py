@@ -224,7 +224,7 @@ class Engine:
         try:
             lane.grow_rings()
         except Exception as error:  # sentences that fit into their rings continue
-            for slot in lane.slots_past_ring():
+            for slot in lane.state.slots_without_room():
                 self._resolver.fail(lane.release(slot).sentence.request, error)
         try:
             lane.step()

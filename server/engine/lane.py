@@ -1,6 +1,5 @@
 """A running batch: slots of equal beam width, the sentences in them, and the history of their beams."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -49,8 +48,6 @@ class Lane:
         """Slots of sentences whose next token is given."""
         self._constrained: set[int] = set()
         """Slots of sentences in which words are forbidden."""
-        self._ring_limit = sys.maxsize
-        """No sentence needs longer rings before the clock stands here."""
         self._resize(BatchShape(1, 16, ring_capacity_for(1, self._max_ring)), document, [])
 
     def _resize(self, shape: BatchShape, document: Mapping[str, Layout], keep: list[int]) -> None:
@@ -74,13 +71,6 @@ class Lane:
             moved = {new for new, slot in enumerate(keep) if slot in slots_of}
             slots_of.clear()
             slots_of |= moved
-        self._update_ring_limit()
-
-    def _update_ring_limit(self) -> None:
-        """Compute when the sentence that is furthest reaches the end of the rings; others reach it later."""
-        state = self.state
-        is_whole = state.capacity == self._max_ring
-        self._ring_limit = sys.maxsize if is_whole else state.clock + state.capacity - int(state.position.max())
 
     def _new_state(self, shape: BatchShape, document: Mapping[str, Layout]) -> BoundState:
         state = self.backend.new_state(
@@ -99,7 +89,7 @@ class Lane:
         if not contents:
             return
         longest, document = max(content.length for content in contents), document_layout(contents)
-        positions = min(self._num_positions(), self._max_ring)
+        positions = min(self.state.num_ring_slots, self._max_ring)
         shape = BatchShape(
             slots=keep_or_round(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots)),
             source_length=keep_or_round(longest, self.state.source_length, -(-longest // 8) * 8),
@@ -115,25 +105,11 @@ class Lane:
     def _occupied(self) -> list[int]:
         return [slot for slot, running in enumerate(self.running) if running is not None]
 
-    def _num_positions(self) -> int:
-        """Positions of the sentence that is furthest, after the next step."""
-        return int(self.state.position.max()) + 1
-
     def grow_rings(self) -> None:
-        """Before a step: lengthen the rings if the sentence that is furthest has reached their end. If that fails,
-        nothing has changed."""
-        if self.state.clock < self._ring_limit:
-            return
-        ring = ring_capacity_for(self._num_positions(), self._max_ring)
-        if ring <= self.state.capacity:  # the sentence that was furthest is finished
-            self._update_ring_limit()
-            return
-        self._resize(self._shape._replace(ring=ring), self.state.memory.document, self._occupied())
-
-    def slots_past_ring(self) -> list[int]:
-        """Slots of sentences that cannot make a step without longer rings."""
-        slots: list[int] = np.flatnonzero(self.state.position >= self.state.capacity).tolist()
-        return slots
+        """Before a step: lengthen the rings if a sentence has no room in them. If that fails, nothing has changed."""
+        if self.state.lacks_room:
+            ring = ring_capacity_for(self.state.num_ring_slots, self._max_ring)
+            self._resize(self._shape._replace(ring=ring), self.state.memory.document, self._occupied())
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Put a sentence into a free slot, after `resize_for`; it takes part in the next step. Raises ValueError when

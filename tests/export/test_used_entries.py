@@ -41,8 +41,14 @@ def branches(artifact: Artifact, precision: str = "int8") -> int:
 
 
 def candidates(artifact: Artifact, precision: str, beam: int, capacity: int, unused: float) -> Iterator[Candidates]:
-    """Those of each step until the rings are full; a second sentence comes in the fifth step. `unused`: what is in the
-    last quarter of the rings until it is written."""
+    """See `steps`."""
+    for state in steps(artifact, precision, beam, capacity, unused):
+        yield Candidates(*(values.copy() for values in vars(state.candidates).values()))
+
+
+def steps(artifact: Artifact, precision: str, beam: int, capacity: int, unused: float) -> Iterator[DecoderState]:
+    """The state after each step until the rings are full; a second sentence comes in the fifth step. `unused`: what is
+    in the last quarter of the rings until it is written."""
     backend = load_backend(artifact, "onnx", precision, "off")
     state = backend.new_state(2, beam, 8, capacity=capacity)
     fill_rings(state, unused)
@@ -53,7 +59,7 @@ def candidates(artifact: Artifact, precision: str, beam: int, capacity: int, unu
         if number == 5:
             state.admit(1, sentences[1], artifact.manifest.special_ids.bos, beam)
         step()
-        yield Candidates(*(values.copy() for values in vars(state.candidates).values()))
+        yield state
         state.tick()
 
 
@@ -76,18 +82,29 @@ def test_the_bits_are_those_of_attention_to_all_entries(
             assert np.array_equal(values, getattr(other, name)), (number, name)
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_unused_entries_are_not_read_until_more_than_half_are_used(
-    artifact: Artifact, twin: Artifact, beam: int
-) -> None:
+def test_unused_entries_are_not_read_until_more_than_half_are_used(artifact: Artifact, twin: Artifact) -> None:
     """Entries that are read and are no numbers give no numbers."""
     capacity = 64
     ours, theirs = (
-        [bool(np.isfinite(step.score).all()) for step in candidates(each, "fp32", beam, capacity, np.nan)]
+        [bool(np.isfinite(step.score).all()) for step in candidates(each, "fp32", 1, capacity, np.nan)]
         for each in (artifact, twin)
     )
     assert ours == [True] * (capacity // 2) + [False] * (capacity // 2)
     assert theirs == [False] * capacity
+
+
+def test_of_entries_that_beams_write_again_no_others_are_read(artifact: Artifact, twin: Artifact) -> None:
+    capacity, beam = 64, 4
+    seen = [
+        [(bool(np.isfinite(state.candidates.score).all()), int(state.num_entries[0])) for state in steps(*options)]
+        for options in ((each, "fp32", beam, capacity, np.nan) for each in (artifact, twin))
+    ]
+    ours, theirs = seen
+    assert not any(is_finite for is_finite, _ in theirs)
+    are_read = [2 * -(-used // 16) * 16 > capacity * beam for _, used in ours]
+    assert not any(are_read[: capacity // 2])
+    first = are_read.index(True) if any(are_read) else capacity
+    assert [is_finite for is_finite, _ in ours[: first + 1]] == [True] * first + [False] * (first < capacity)
 
 
 def test_rings_of_a_few_tokens_are_read_whole(artifact: Artifact, twin: Artifact, tmp_path: Path) -> None:

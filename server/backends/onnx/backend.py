@@ -73,7 +73,13 @@ class OnnxBackend:
         sizes = batch_sizes(self.manifest, slots, beam, source_length, capacity)
         host = HostMemory(memory_inputs(graph.signature), sizes, document)
         memory = DeviceMemory(host, self._device) if self._memory_on_device else host
-        return DecoderState(self.manifest, slots, beam, source_length, memory, capacity)
+        reuses = beam > 1 and not scores and self._attends_to_all(graph)
+        return DecoderState(self.manifest, slots, beam, source_length, memory, capacity, reuses)
+
+    def _attends_to_all(self, graph: OnnxGraph) -> bool:
+        """Whether rows attend to all of their past, wherever its entries are."""
+        has_ring = bool(graph.signature.names("ring"))
+        return has_ring and self.manifest.order is None and "key_age" not in graph.signature.input_names
 
     def _graph(self, attends_context: bool, scores: bool) -> OnnxGraph:
         """The step graph of a kind of lane."""

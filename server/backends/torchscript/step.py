@@ -10,7 +10,8 @@ from server.artifact.manifest import ArtifactError
 from server.artifact.signature import LOG_PROBABILITY, STATE, UNSURE, Signature
 from server.backends.arrays import Array, Ints
 from server.backends.memory import Layout
-from server.backends.state import DecoderState, RingTables
+from server.backends.ring_tables import RingTables
+from server.backends.state import DecoderState
 from server.backends.torchscript.graph import Graph
 from server.backends.torchscript.memory import TorchMemory
 from server.backends.torchscript.transfer import Transfer

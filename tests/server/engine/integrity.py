@@ -1,6 +1,9 @@
 """What holds of an engine after every step."""
 
-from server.backends.state import DEAD_SCORE
+import numpy as np
+
+from server.backends.arrays import Bools
+from server.backends.state import DEAD_SCORE, DecoderState
 from server.engine.engine import Engine
 from server.engine.lane import Lane
 
@@ -25,7 +28,7 @@ def check_lane(lane: Lane) -> None:
     state = lane.state
     assert len(lane.running) == state.slots <= lane.max_slots
     assert lane.num_running == len([running for running in lane.running if running is not None])
-    if state.capacity < lane.backend.manifest.ring_capacity:
+    if state.capacity < lane.backend.manifest.ring_capacity and not state.reuses_entries:
         assert state.position.max() <= state.capacity, "a row has overwritten its own past"
     rows = state.current
     for slot, running in enumerate(lane.running):
@@ -40,5 +43,22 @@ def check_lane(lane: Lane) -> None:
             assert not live[size:].any(), f"slot {slot} has more rows than its beam size {size}"
             assert state.position[slot] == state.clock - running.first_clock < lane.max_target_length
             assert state.source_keep[slot].sum() == running.sentence.content.length
+            check_past(state, slot, live)
     assert rows.parent.min() >= 0
     assert rows.parent.max() < lane.beam
+
+
+def check_past(state: DecoderState, slot: int, live: Bools) -> None:
+    """Raise AssertionError if a live row of a slot has lost or gained entries of its past, or will lose one."""
+    if not state.current.ancestry.size:
+        return  # the backend's memory has it
+    past = state.current.ancestry[slot, state.current.parent[slot, live]]
+    position = int(state.position[slot])
+    length = position if state.reuses_entries else min(position, state.capacity)
+    assert (past.sum(1) == length).all(), "a row has lost a part of its past"
+    if state.reuses_entries and slot not in state.slots_without_room():
+        written = state.write_index[slot, :, 0, 2]
+        assert len(set(written.tolist())) == state.beam, "two rows write the same entry"
+        assert not past[:, written].any(), "a row overwrites what another one attends to"
+        read = np.flatnonzero(past.any(0)).max(initial=-1)
+        assert max(read, written.max()) < state.num_entries[0] <= past.shape[1]

@@ -16,6 +16,7 @@ from server.backends.load import load_backend
 from server.backends.onnx.backend import OnnxBackend
 from server.engine import lane
 from server.engine.batch_shape import ring_capacity_for
+from server.engine.engine import Engine
 from server.engine.lane import Lane
 from server.engine.request import Hypothesis, SearchOptions, SentenceRequest
 from tests.graphs import write_graphs
@@ -137,15 +138,48 @@ def test_the_past_of_layers_without_a_ring_moves_with_its_sentence(make_request:
 
 def test_rings_are_as_long_as_the_longest_running_sentence(artifact: Artifact) -> None:
     engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=3)
-    engine.queue.put([search(60, 2), search(5, 2)])
-    capacities = []
-    while not engine.is_idle:
-        engine.step()
-        capacities.append(only_lane(engine.lanes.values()).state.capacity)
-    assert capacities == [32] * 32 + [48] * 16 + [64] * 12
-    engine.queue.put([search(5, 2)])
+    assert capacities(engine, [search(60, 1), search(5, 1)]) == [32] * 32 + [48] * 16 + [64] * 12
+    engine.queue.put([search(5, 1)])
     engine.step()
     assert only_lane(engine.lanes.values()).state.capacity == 32
+
+
+def capacities(engine: Engine, requests: list[SentenceRequest]) -> list[int]:
+    """Those of the only lane after each step."""
+    engine.queue.put(requests)
+    after = []
+    while not engine.is_idle:
+        engine.step()
+        check_integrity(engine)
+        after.append(only_lane(engine.lanes.values()).state.capacity)
+    return after
+
+
+@pytest.mark.parametrize("beam", [2, 4])
+def test_rings_of_beams_are_as_long_as_live_rows_need(artifact: Artifact, beam: int) -> None:
+    """Positions have no ring slots of their own."""
+    engine = new_engine(load_backend(artifact, "onnx", "fp32"), slots=3)
+    lengths = capacities(engine, [search(110, beam), search(5, beam)])
+    assert lengths[:32] == [32] * 32
+    assert lengths == sorted(lengths)
+    assert lengths[-1] < 110
+    assert capacities(engine, [search(5, beam)])[0] == 32
+
+
+@pytest.mark.parametrize("kind", ["host", "device"])
+def test_entries_that_are_written_again_give_the_same_translations(
+    artifact: Artifact, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """The slow reference: an entry for each row of each step. Scores are sums in another order."""
+    backend = OnnxBackend(artifact, "fp32", use_shortlist=False, memory_on_device=kind == "device")
+    lengths = (70, 20, 110, 40)
+    ours = together(backend, [search(length, 4) for length in lengths])
+    with monkeypatch.context() as patch:
+        patch.setattr(OnnxBackend, "_attends_to_all", lambda backend, graph: False)
+        theirs = together(backend, [search(length, 4) for length in lengths])
+    for one, other in zip(ours, theirs, strict=True):
+        assert [h.ids for h in one] == [h.ids for h in other]
+        assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
 
 
 def only_lane(lanes: Iterable[Lane]) -> Lane:
@@ -153,14 +187,16 @@ def only_lane(lanes: Iterable[Lane]) -> Lane:
     return only
 
 
+@pytest.mark.parametrize(("beam", "length", "steps"), [(1, 40, 10), (2, 70, 30)])
 def test_a_ring_that_cannot_grow_fails_sentences_at_its_end(
-    artifact: Artifact, monkeypatch: pytest.MonkeyPatch
+    artifact: Artifact, monkeypatch: pytest.MonkeyPatch, beam: int, length: int, steps: int
 ) -> None:
+    """With two beams, 48 positions leave no room for 8 more of two rows each in 64 entries."""
     backend = load_backend(artifact, "onnx", "fp32")
     engine = new_engine(backend, slots=4)
-    long, later, other = search(40, 2), search(25, 2), search(14, 4)
+    long, later, other = search(length, beam), search(25, beam), search(14, 4)
     engine.queue.put([long, other])
-    for _ in range(10):
+    for _ in range(steps):
         engine.step()
     engine.queue.put([later])
     engine.step()
@@ -173,12 +209,12 @@ def test_a_ring_that_cannot_grow_fails_sentences_at_its_end(
         run(engine)
     with pytest.raises(MemoryError):
         long.future.result(timeout=0)
-    for request, length, beam in ((later, 25, 2), (other, 14, 4)):
-        assert request.future.result(timeout=0).hypotheses == together(backend, [search(length, beam)])[0]
-    again = search(40, 2)
-    engine.queue.put([again])
+    for request, again in ((later, search(25, beam)), (other, search(14, 4))):
+        assert request.future.result(timeout=0).hypotheses == together(backend, [again])[0]
+    longer = search(length, beam)
+    engine.queue.put([longer])
     run(engine)
-    assert again.future.result(timeout=0).hypotheses[0].num_tokens == 40
+    assert longer.future.result(timeout=0).hypotheses[0].num_tokens == length
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))
