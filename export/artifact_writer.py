@@ -1,10 +1,8 @@
 """Writes a checkpoint as an artifact: into a temporary folder, which is renamed after all checks."""
 
-import contextlib
 import dataclasses
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +17,13 @@ from export.onnx_graph.quantize import Traces
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import ContextExport, write_onnx
 from export.parity import check_parity, graph_pairs
+from export.replaced import replaced
 from export.signature import with_signatures
 from export.torchscript_writer import write_torchscript
 from model.alignment import AlignmentHead
 from model.config import SPECIAL_IDS, ModelConfig
 from model.data.lexicon import LEXICON, Lexicon
 from model.document import DocumentModel
-from model.durable import recover_folder, replace_folder
 from model.training.checkpoint import SUMMARY, VOCABULARY, find_vocabulary, load_model, read_json
 from model.training.document_checkpoint import has_context, load_document_model
 from model.training.imported import SOURCE_VOCABULARY, load_imported, source_vocabulary
@@ -113,21 +111,6 @@ def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[
     """
     with replaced(out) as folder:
         return _write(content, folder, options)
-
-
-@contextlib.contextmanager
-def replaced(out: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `out` at the end; after an error `out` is as it was, also where a process
-    was killed while it replaced `out`."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    recover_folder(out)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        replace_folder(temporary, out)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write(content: Content, folder: Path, options: ExportOptions) -> dict[str, float]:

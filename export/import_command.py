@@ -20,6 +20,7 @@ from export.importers.recognise import recognise, weights_in
 from export.importers.shortlists import guarded
 from export.importers.subwords import TOKENIZERS
 from export.parity import ParityError
+from export.replaced import unfinished
 from export.shortlists.artifact import add_shortlist
 from export.shortlists.command import confidences
 from model.config import ConfigError
@@ -241,9 +242,8 @@ def write_listed(
     plan = content.shortlist
     if plan is None or not any(min_confidence):
         return write_artifact(content, out, options)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as scratch:
-        unlisted = Path(scratch) / out.name
+    with unfinished(out) as scratch:
+        unlisted = scratch / out.name
         differences = write_artifact(dataclasses.replace(content, shortlist=None), unlisted, options)
         listed = add_shortlist(Artifact.load(unlisted), guarded(plan, min_confidence), out)
     return differences | {f"{kind} shortlist": worst for kind, worst in listed.items()}

@@ -3,11 +3,13 @@ gets its name, and the name reaches the disk before the caller continues (fsync(
 that, some file systems have an empty file."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
+from model.exchange import exchange
+
 OLD = "-old"
+"""Behind the name of a folder that was moved aside."""
 
 
 def sync(path: Path) -> None:
@@ -38,30 +40,22 @@ def sync_folder(folder: Path) -> None:
 
 def replace_folder(new: Path, out: Path) -> None:
     """Rename the folder `new` to `out`. The previous content of `out` is deleted afterwards, when the new one is on the
-    disk, and restored if renaming fails."""
+    disk, and restored if renaming fails. Where a file system exchanges folders, one of the two is at `out` at every
+    moment; elsewhere nothing is between two renames, and the previous folder lies beside it under the name of `new`
+    with OLD behind."""
     sync_folder(new)
     if not out.exists():
         os.replace(new, out)
         sync(out.parent)
         return
-    old = new.with_name(f"{new.name}{OLD}")
-    os.replace(out, old)
-    try:
-        os.replace(new, out)
-    except OSError:
-        os.replace(old, out)
-        raise
+    old = new
+    if not (out.is_dir() and exchange(new, out)):
+        old = new.with_name(f"{new.name}{OLD}")
+        os.replace(out, old)
+        try:
+            os.replace(new, out)
+        except OSError:
+            os.replace(old, out)
+            raise
     sync(out.parent)
     shutil.rmtree(old)
-
-
-def recover_folder(out: Path) -> None:
-    """Put back what `replace_folder` had moved aside when its process was killed between two renames: then nothing is
-    at `out`. The new folder stood beside it: its name is a dot, that of `out`, and eight characters of tempfile."""
-    if out.exists() or not out.parent.is_dir():
-        return
-    name = re.compile(rf"\.{re.escape(out.name)}-[a-z0-9_]{{8}}{OLD}")
-    left = [path for path in out.parent.iterdir() if name.fullmatch(path.name) and path.is_dir()]
-    if left:
-        os.replace(max(left, key=lambda path: path.stat().st_mtime_ns), out)
-        sync(out.parent)

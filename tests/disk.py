@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from model import durable
+
 
 class Disk:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,18 +20,25 @@ class Disk:
         for root, _, names in os.walk(folder):
             for path in (*(Path(root) / name for name in names), Path(root)):
                 self._keep(path)
-        replace, fsync = os.replace, os.fsync
+        replace, fsync, exchange = os.replace, os.fsync, durable.exchange
 
         def recorded_replace(source: Path, target: Path) -> None:
             assert self._has_content(Path(source)), f"{target} gets its name before its content is on the disk"
             self.num_renames += 1
             replace(source, target)
 
+        def recorded_exchange(first: Path, second: Path) -> bool:
+            assert self._has_content(first), f"{second} gets its name before its content is on the disk"
+            has_exchanged = exchange(first, second)
+            self.num_renames += has_exchanged
+            return has_exchanged
+
         def recorded_fsync(handle: int) -> None:
             fsync(handle)
             self._keep(Path(os.readlink(f"/proc/self/fd/{handle}")))
 
         monkeypatch.setattr(os, "replace", recorded_replace)
+        monkeypatch.setattr(durable, "exchange", recorded_exchange)
         monkeypatch.setattr(os, "fsync", recorded_fsync)
 
     def _keep(self, path: Path) -> None:

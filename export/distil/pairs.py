@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from export.artifact_writer import replaced
 from export.distil.teacher import Row
+from export.replaced import replaced
 
 TRAIN, DEV, COUNTS = "train", "dev", "counts.json"
 DEV_SHARE, MOST_DEV = 1 / 20, 1000

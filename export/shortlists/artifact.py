@@ -9,12 +9,13 @@ from typing import Any
 
 import onnx
 
-from export.artifact_writer import described_shortlist, replaced
+from export.artifact_writer import described_shortlist
 from export.goldens import goldens_of
 from export.manifest import complete, graph_files
 from export.onnx_graph.shortlist import ShortlistPlan
 from export.onnx_writer import write_sharing
 from export.parity import GraphPair
+from export.replaced import replaced
 from export.shortlists.check import check_listed
 from export.shortlists.graphs import listed_graphs
 from export.shortlists.traced import add_listed_step, can_be_listed

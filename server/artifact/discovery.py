@@ -4,15 +4,17 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from server.artifact.interrupted import put_back, put_back_in
 from server.artifact.manifest import MANIFEST, ArtifactError, read_manifest
 
 
 def find_artifacts(folders: Iterable[Path]) -> list[Path]:
     """Folders of artifacts in and below `folders`, in the order of their paths. Folders whose names begin with a dot
-    are skipped. Raises ArtifactError."""
+    are skipped, but for artifacts that an interrupted replacement had moved aside: they are put back. Raises
+    ArtifactError."""
     artifacts: dict[Path, None] = {}
     for folder in folders:
-        if not folder.is_dir():
+        if not folder.is_dir() and not put_back(folder, MANIFEST):
             raise ArtifactError(f"{folder} is not a folder; name folders of artifacts with --models or RINGMT_MODELS")
         below = sorted(_artifacts_below(folder))
         if not below:
@@ -29,6 +31,7 @@ def _artifacts_below(folder: Path) -> Iterator[Path]:
         real, is_artifact = os.path.realpath(path), MANIFEST in files
         is_new = real not in seen
         seen.add(real)
+        names += put_back_in(Path(path), names, MANIFEST)
         names[:] = sorted(name for name in names if is_new and not is_artifact and not name.startswith("."))
         if is_new and is_artifact:
             yield Path(path)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from server.artifact.interrupted import put_back
 from server.artifact.language_tokens import LanguageTokens, parse_languages
 from server.artifact.signature import Signature, parse_signature
 
@@ -267,9 +268,10 @@ def parse_manifest(text: str, where: str) -> Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder; the other files are not checked. Raises ArtifactError."""
+    """The manifest of a folder; the other files are not checked. An artifact whose replacement was interrupted is put
+    back. Raises ArtifactError."""
     path = folder / MANIFEST
-    if not path.is_file():
+    if not path.is_file() and not put_back(folder, MANIFEST):
         raise ArtifactError(f"{folder} is not an artifact: it has no {MANIFEST}")
     try:
         return parse_manifest(path.read_text(encoding="utf-8"), str(path))

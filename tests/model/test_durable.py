@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from export.artifact_writer import replaced
 from export.compare.store import Store
 from export.distil.inputs import INPUTS, Inputs, check_inputs
+from export.replaced import replaced
+from model import durable
 from model.data.lexicon import Lexicon
 from model.durable import replace_file, replace_folder, sync
 from model.training.checkpoint import STATE, save_state, save_weights
@@ -57,10 +58,16 @@ def test_what_is_written_is_there_after_a_power_cut(name: str, tmp_path: Path, m
     assert disk.has(tmp_path / name)
 
 
-def test_what_is_replaced_is_there_until_the_other_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_what_is_replaced_is_there_until_the_other_is(
+    exchanges: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not exchanges:
+        monkeypatch.setattr(durable, "exchange", lambda first, second: False)
     write_folder(tmp_path / "artifact")
     disk = Disk(tmp_path, monkeypatch)
     write_folder(tmp_path / "artifact")
+    assert disk.num_renames == (1 if exchanges else 2)
     assert disk.has(tmp_path / "artifact")
     assert [path.name for path in tmp_path.iterdir()] == ["artifact"]
 
@@ -83,7 +90,9 @@ def test_the_disk_of_these_tests_finds_what_is_not_synced(tmp_path: Path, monkey
 
 
 def test_a_rename_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever rename fails, the old folder is at its place afterwards."""
+    """Whatever rename fails, the old folder is at its place afterwards. File systems that exchange folders need no
+    second rename."""
+    monkeypatch.setattr(durable, "exchange", lambda first, second: False)
     for name in ("new", "out"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "name").write_text(name)
@@ -120,12 +129,14 @@ def test_only_these_functions_rename() -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from export.artifact_writer import replaced
+from export.replaced import replaced
+from model import durable
 rename = os.replace
 def killed(source, target):
     rename(source, target)
     os._exit(9)
 os.replace = killed
+durable.exchange = lambda first, second: False
 with replaced(Path(sys.argv[1])) as folder:
     (folder / "manifest").write_bytes(b"new")
 """
