@@ -187,10 +187,17 @@ def two_wraps(manifest: Manifest) -> int:
     return min(steps, 24, manifest.max_target_length - 1)
 
 
+INT8_ADVICE = (
+    ": rounding to int8 changes this model's words. Give sentences like those that it will translate by --calibration, "
+    "or write it without int8 (--graphs onnx-fp32)"
+)
+
+
 def check_difference(difference: float, kind: str, allowed: float) -> float:
-    """`difference`. Raises ParityError if it is too large or NaN."""
+    """`difference`. Raises ParityError if it is too large or NaN; at int8 the message says what to do."""
     if not difference <= allowed:
+        advice = INT8_ADVICE if math.isfinite(difference) and allowed == INT8_TOLERANCE else ""
         raise ParityError(
-            f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}"
+            f"{kind}: log-probabilities differ from the model's by {difference:.2g}, allowed {allowed:.2g}{advice}"
         )
     return difference

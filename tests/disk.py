@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from model import durable
+from model.exchange import exchange
 
 
 class Disk:
@@ -20,7 +21,7 @@ class Disk:
         for root, _, names in os.walk(folder):
             for path in (*(Path(root) / name for name in names), Path(root)):
                 self._keep(path)
-        replace, fsync, exchange = os.replace, os.fsync, durable.exchange
+        replace, fsync = os.replace, os.fsync
 
         def recorded_replace(source: Path, target: Path) -> None:
             assert self._has_content(Path(source)), f"{target} gets its name before its content is on the disk"

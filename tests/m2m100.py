@@ -20,7 +20,6 @@ NOT_IN_VOCABULARY = 3
 NLLB_LANGUAGES = ("ace_Arab", "deu_Latn", "eng_Latn", "fra_Latn", "zho_Hans", "zho_Hant")
 M2M_LANGUAGES = 100
 MADE_UP = 8
-"""Words behind the languages that no text has."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,11 @@ class Shape:
     forced_eos: bool = False
     eos_bonus: float = 0.0
     """Added to the logit of EOS, so that translations end, some early and some late."""
+    init_std: float | None = None
+    """Standard deviation of the weights, which transformers draws with 0.02. None: larger ones, with which translations
+    of narrow models vary. Their attention looks at one word, so that rounding to int8 changes what it looks at."""
+    made_up: int = MADE_UP
+    """Words behind the languages that no text has."""
 
 
 @cache
@@ -69,13 +73,13 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         words = words[:-NOT_IN_VOCABULARY]
         (folder / "vocab.json").write_text(json.dumps({word: index for index, word in enumerate(words)}))
         (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "M2M100Tokenizer"}))
-        size = len(words) + M2M_LANGUAGES + MADE_UP
+        size = len(words) + M2M_LANGUAGES + shape.made_up
     torch.manual_seed(seed)
     config = transformers.M2M100Config(
         vocab_size=size, d_model=shape.d_model, encoder_layers=shape.encoder_layers,
         decoder_layers=shape.decoder_layers, encoder_attention_heads=shape.heads, decoder_attention_heads=shape.heads,
         encoder_ffn_dim=shape.ffn, decoder_ffn_dim=shape.ffn, scale_embedding=shape.scaled,
-        activation_function=shape.activation, max_position_embeddings=64, init_std=0.25,
+        activation_function=shape.activation, max_position_embeddings=64, init_std=shape.init_std or 0.25,
         pad_token_id=PAD, bos_token_id=0, eos_token_id=EOS,
         decoder_start_token_id=EOS,
     )  # fmt: skip
@@ -85,7 +89,7 @@ def write_m2m100(folder: Path, shape: Shape, seed: int = 0) -> Any:
         for name, parameter in model.named_parameters():
             if "norm" in name:
                 parameter.add_(torch.randn_like(parameter) * 0.2)
-            elif name.endswith(("fc1.weight", "fc2.weight", "_proj.weight")):
+            elif shape.init_std is None and name.endswith(("fc1.weight", "fc2.weight", "_proj.weight")):
                 parameter.mul_(4)  # or each step would say the word that it reads
         end = model.model.shared.weight[EOS]
         model.model.decoder.layer_norm.bias += shape.eos_bonus * end / end.square().sum()
