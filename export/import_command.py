@@ -15,7 +15,7 @@ from export.importers.argos.package import NoTranslation, Package, is_package, o
 from export.importers.check import compare
 from export.importers.formats import FORMATS
 from export.importers.language_tokens import pair_of
-from export.importers.local_path import local_path
+from export.importers.local_path import local_path, whole_folder
 from export.importers.recognise import recognise, weights_in
 from export.importers.shortlists import guarded
 from export.importers.subwords import TOKENIZERS
@@ -60,6 +60,8 @@ class ImportCommand:
             )
         with tempfile.TemporaryDirectory() as scratch:
             args.path = local_path(args.path, Path(scratch))
+            if args.path.is_dir():
+                args.path = whole_folder(args.path, Path(scratch))
             if args.format == AUTO:
                 args.format, args.path = recognise(args.path)
                 print(f"{args.path} is read as {args.format}")

@@ -13,7 +13,7 @@ from export.importers.argos.package import CODES, METADATA
 from export.importers.firefox_profile.models import models_in, profiles
 from export.importers.json_files import read_object
 from export.importers.marian import MarianFolder
-from export.importers.marian_nmt.files import find_firefox
+from export.importers.marian_nmt.files import languages_in
 from export.importers.recognise import recognise
 from server.artifact.language_tokens import MANY
 
@@ -98,7 +98,7 @@ def languages_of(format: str, folder: Path) -> tuple[str | None, str | None]:
     if format == "m2m100":
         return MANY, MANY
     if format == "firefox":
-        languages = find_firefox(folder).languages
+        languages = languages_in(folder)
         return languages if any(languages) else languages_of_info(folder)
     return None, None
 

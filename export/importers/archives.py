@@ -26,6 +26,13 @@ def is_packed(path: Path) -> bool:
     return path.name.lower().endswith((ZIP, GZIP, ZSTD, *TAR))
 
 
+def plain_name(name: str) -> str:
+    """The name that a single packed file has when it is unpacked; other names as they are."""
+    lowered = name.lower()
+    is_single = lowered.endswith((GZIP, ZSTD)) and not lowered.endswith(TAR)
+    return name.rpartition(".")[0] if is_single else name
+
+
 def unpack(path: Path, folder: Path) -> None:
     """Write the files of a packed file below `folder`. Raises ImportRefused for what is damaged, larger than such a
     file may be, or to be written elsewhere."""

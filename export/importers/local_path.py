@@ -1,10 +1,12 @@
 """The path on this machine of what a command names: a path, a packed file, or addresses."""
 
+import os
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from export.importers import ImportRefused
-from export.importers.archives import innermost, is_packed, unpack
+from export.importers.archives import innermost, is_packed, plain_name, unpack
 from export.importers.download import Address, download, is_address
 
 
@@ -29,6 +31,30 @@ def local_path(named: Sequence[str], scratch: Path) -> Path:
             unpack(path, folder)
             path.unlink()
     return folder
+
+
+PARTS = (".bin", ".npz", ".spm", ".yml")
+"""Ends of names of a model's files, each of which may be packed alone, as Mozilla distributes them."""
+
+
+def whole_folder(folder: Path, scratch: Path) -> Path:
+    """A folder, or, where files of it are packed one by one, a folder with these unpacked and links to the others."""
+    files = {path.name: path for path in sorted(folder.iterdir()) if path.is_file()}
+    packed = {plain_name(name): path for name, path in reversed(files.items()) if plain_name(name) != name}
+    packed = {name: path for name, path in packed.items() if name not in files and name.lower().endswith(PARTS)}
+    if not packed:
+        return folder
+    whole = scratch / "whole" / (folder.resolve().name or "model")
+    whole.mkdir(parents=True)
+    for path in packed.values():
+        unpack(path, whole)
+    for name, path in files.items():
+        if plain_name(name) == name:
+            _place(path.resolve(), whole / name)
+    return whole
+
+
+_place = shutil.copyfile if os.name == "nt" else os.symlink  # on Windows links need a privilege
 
 
 def _unpacked(path: Path, folder: Path) -> Path:

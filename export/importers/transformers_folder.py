@@ -11,6 +11,7 @@ from torch import Tensor
 
 from export.importers import ImportRefused
 from export.importers.json_files import read_object
+from export.importers.unfinished import partial_hint, unreadable
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
@@ -85,7 +86,8 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         if parts:
             tensors = [read_part(folder / part) for part in parts]
             return {name: tensor.float() for part in tensors for name, tensor in part.items()}
-    raise ImportRefused(f"{folder} has neither {SAFE} nor {PICKLED}: download the whole checkpoint")
+    hint = partial_hint(path.name for path in folder.iterdir())
+    raise ImportRefused(f"{folder} has neither {SAFE} nor {PICKLED}: download the whole checkpoint{hint}")
 
 
 def parts_of(index: Path) -> list[str]:
@@ -98,7 +100,14 @@ def parts_of(index: Path) -> list[str]:
 
 
 def read_part(path: Path) -> dict[str, Tensor]:
-    if path.suffix == ".safetensors":
-        return load_file(path)
-    tensors: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+    """Raises ImportRefused for a file that is damaged, or holds anything but tensors."""
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # of every kind: safetensors', pickle's, zip's and torch's own
+        reason = str(error).split("\n", 1)[0] or type(error).__name__
+        raise ImportRefused(f"{path} {unreadable(path)} ({reason}): download it again") from error
+    if not isinstance(tensors, dict) or not all(isinstance(tensor, Tensor) for tensor in tensors.values()):
+        raise ImportRefused(f"{path} holds other things than tensors by their names")
     return tensors

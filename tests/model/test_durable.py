@@ -62,10 +62,10 @@ def test_what_is_written_is_there_after_a_power_cut(name: str, tmp_path: Path, m
 def test_what_is_replaced_is_there_until_the_other_is(
     exchanges: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not exchanges:
-        monkeypatch.setattr(durable, "exchange", lambda first, second: False)
     write_folder(tmp_path / "artifact")
     disk = Disk(tmp_path, monkeypatch)
+    if not exchanges:
+        monkeypatch.setattr(durable, "exchange", lambda first, second: False)
     write_folder(tmp_path / "artifact")
     assert disk.num_renames == (1 if exchanges else 2)
     assert disk.has(tmp_path / "artifact")

@@ -1,6 +1,7 @@
 """A package of Argos Translate: a folder with `metadata.json`, `model/` and `sentencepiece.model`, or the same in a zip
 (`.argosmodel`). The models with which Argos cuts sentences (`stanza/`, `minisbd/`) are not needed."""
 
+import itertools
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -8,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from export.importers import ImportRefused
-from export.importers.archives import MAX_GROWTH, MIN_UNPACKED_BYTES
+from export.importers.archives import MAX_GROWTH, MIN_UNPACKED_BYTES, plain_name
+from export.importers.ctranslate2.folder import BPE, OF_SIDES, SHARED_SPM
 from export.importers.json_files import read_object
 
 METADATA, MODEL, SUFFIX = "metadata.json", "model", ".argosmodel"
-WANTED = (METADATA, "README.md", "sentencepiece.model", "bpe.model")
+WANTED = frozenset({METADATA, "README.md", *SHARED_SPM, *BPE, *itertools.chain(*OF_SIDES)})
 """Files of a package that are read, beside those of the model."""
 MAX_PARTS, MAX_FILES = 10_000, 64
 MAX_METADATA_BYTES = 2**20
@@ -55,14 +57,22 @@ class Package:
 
 def is_package(path: Path) -> bool:
     """Whether a path is one package; else it may be a folder of some."""
-    return path.is_file() or (path / METADATA).is_file()
+    return path.is_file() or is_installed(path)
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether a folder is an unpacked package. Mozilla's folders of models have files of the same name, beside the
+    files of the model."""
+    return (folder / METADATA).is_file() and not any(
+        plain_name(path.name).endswith((".bin", ".npz")) for path in folder.iterdir()
+    )
 
 
 def packages_in(folder: Path) -> list[Path]:
     """The paths of the packages of a folder. Raises ImportRefused where there are none."""
     if not folder.is_dir():
         raise ImportRefused(f"{folder} is no package ({SUFFIX}) and no folder of packages")
-    paths = [path for path in sorted(folder.iterdir()) if path.suffix == SUFFIX or (path / METADATA).is_file()]
+    paths = [path for path in sorted(folder.iterdir()) if path.suffix == SUFFIX or is_installed(path)]
     if not paths:
         raise ImportRefused(f"{folder} has no packages: neither files {SUFFIX} nor folders with a {METADATA}")
     return paths

@@ -178,7 +178,7 @@ def read_words(path: Path, name: str, unknown: str) -> list[str] | None:
         else:
             return None
     except (OSError, ValueError, RecursionError) as error:
-        raise ImportRefused(f"{path}: {name} cannot be read: {error}") from error
+        raise ImportRefused(f"{listed if listed.is_file() else lines} cannot be read: {error}") from error
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ImportRefused(f"{path}: {name} is no list of words")
     return words if unknown in words else [*words, unknown]

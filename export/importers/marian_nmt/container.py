@@ -9,7 +9,6 @@ characters.
 
 import math
 import struct
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,9 +56,11 @@ def read_model(path: Path) -> MarianModel:
 def read_npz(path: Path) -> tuple[dict[str, Array], bytes]:
     """Weights and configuration. Raises ImportRefused and OSError."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             weights = dict(arrays.items())
-    except (ValueError, zipfile.BadZipFile, EOFError) as error:
+    except OSError:
+        raise
+    except Exception as error:  # of every kind for damaged archives: zip's, zlib's, numpy's
         raise ImportRefused(f"{path} is no .npz of Marian's: {error}") from error
     text = weights.pop(CONFIG, np.zeros(0, np.int8)).tobytes()
     for name, values in weights.items():

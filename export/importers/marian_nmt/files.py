@@ -12,10 +12,14 @@ import yaml
 from export.importers import ImportRefused
 from export.importers.marian_nmt.vocabulary import YML
 from export.importers.subwords import NOTHING_SAID, Codes, Cutting, Segmenter, codes_of
+from export.importers.unfinished import partial_hint
 
 PACKED = (".gz", ".zst", ".zip")
-LANGUAGES = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
-"""As in model.ende.intgemm.alphas.bin."""
+LANGUAGES = re.compile(r"\.(?!(?:base|best|main|tiny)\.)([a-z]{2})([a-z]{2})\.")
+"""As in model.ende.intgemm.alphas.bin and lex.50.50.deen.s2t.bin, and not the size of a model."""
+_FILE_OF_MODEL = re.compile(r"\.(?:bin|npz|spm)(?:\.gz|\.zst)?$")
+TRUECASER = re.compile(r"\.tcmodel$|^truecase-model")
+"""Models of Moses' truecase.perl, in the oldest zips of OPUS-MT."""
 SPM = ("source.spm", "target.spm")
 """What cuts the text of vocabularies that are only lists."""
 
@@ -62,12 +66,29 @@ def find_firefox(folder: Path) -> MarianFiles:
         raise ImportRefused(f"{folder} has packed files only: unpack them (gunzip, unzstd, unzip) first")
     model = exactly(models, folder, "model (model*.bin)")
     shortlist = exactly(lists, folder, "shortlist (lex*.bin)") if lists else None
-    languages = LANGUAGES.search(model.name)
-    codes = (languages[1], languages[2]) if languages else (None, None)
     configs = [path for path in names if path.suffix == ".yml" and path.name.startswith(("config", "decoder"))]
     return MarianFiles(
-        model, spm_of(folder, names), None, shortlist, codes, read_config(configs[0]) if configs else {}, True
+        model,
+        spm_of(folder, names),
+        None,
+        shortlist,
+        languages_in(folder),
+        read_config(configs[0]) if configs else {},
+        True,
     )
+
+
+def languages_in(folder: Path) -> tuple[str | None, str | None]:
+    """Source and target as the names of a folder's files say them, packed ones, too: of the model, or else of its
+    shortlist, or of its vocabularies. None where they do not, or not the same."""
+    names = sorted(path.name for path in folder.iterdir() if _FILE_OF_MODEL.search(path.name))
+    for prefix in ("model", "lex", "vocab", "srcvocab", "trgvocab"):
+        found = {
+            (match[1], match[2]) for name in names if name.startswith(prefix) and (match := LANGUAGES.search(name))
+        }
+        if found:
+            return found.pop() if len(found) == 1 else (None, None)
+    return None, None
 
 
 def spm_of(folder: Path, names: Sequence[Path]) -> tuple[Path, Path]:
@@ -88,7 +109,9 @@ def spm_of(folder: Path, names: Sequence[Path]) -> tuple[Path, Path]:
 def exactly(paths: Sequence[Path], folder: Path, what: str) -> Path:
     if len(paths) != 1:
         listed = ", ".join(path.name for path in paths)
-        raise ImportRefused(f"{folder} has {f'several: {listed}' if paths else 'none'} where one {what} is needed")
+        hint = "" if paths else partial_hint(path.name for path in folder.iterdir())
+        found = f"several: {listed}" if paths else "none"
+        raise ImportRefused(f"{folder} has {found} where one {what} is needed{hint}")
     return paths[0]
 
 
@@ -98,6 +121,9 @@ def find_beside(model: Path, vocabularies: Sequence[Path] = (), cutting: Cutting
     if not model.is_file():
         raise ImportRefused(f"{model} is no file: give the weights, model.npz or model.bin")
     folder = model.parent
+    truecasers = sorted(path.name for path in folder.iterdir() if TRUECASER.search(path.name))
+    if truecasers:
+        raise ImportRefused(f"{folder / truecasers[0]}: text is truecased before it is cut, which RingMT does not do")
     configs = [folder / f"{model.name}.decoder.yml", folder / "decoder.yml"]
     config = next((read_config(path) for path in configs if path.is_file()), {})
     named = list(vocabularies) or [beside(folder, name) for name in config.get("vocabs") or ()]
