@@ -117,7 +117,12 @@ class Engine:
 
     def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
-        waited for MAX_ENCODE_SECONDS."""
+        waited for MAX_ENCODE_SECONDS. Where there are only short requests, and a slot for each of their sentences, one
+        engine takes them together (see sentences_to_take)."""
+        own = self.num_running + len(self.encoded)
+        if own + len(self.queue) <= self.slots and (count := self.queue.place_short(own, self.num_engines)) is not None:
+            self._encode_next(count, True)
+            return
         started, has_taken = time.monotonic(), False
         while not only_short and len(self.encoded) < self._num_free and len(self.queue):
             share = self.queue.fair_share(self.num_engines) - self.num_running - len(self.encoded)

@@ -91,7 +91,11 @@ class Lane:
         longest, document = max(content.length for content in contents), document_layout(contents)
         positions = min(self.state.num_ring_slots, self._max_ring)
         shape = BatchShape(
-            slots=keep_or_round(len(contents), self.state.slots, round_up_slots(len(contents), self.max_slots)),
+            slots=keep_or_round(
+                len(contents),
+                self.state.slots,
+                round_up_slots(len(contents), self.max_slots, self.backend.device.kind),
+            ),
             source_length=keep_or_round(longest, self.state.source_length, -(-longest // 8) * 8),
             ring=keep_or_round(positions, self.state.capacity, ring_capacity_for(positions, self._max_ring)),
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from server.engine.long_work import LongWork
+from server.engine.placement import sentences_to_take
 from server.engine.queue_budget import QueueBudget, Reservation
 from server.engine.request import Overloaded, SentenceRequest, SideTask
 from server.scheduling.caller import WEIGHTS, Caller, Service
@@ -48,6 +49,7 @@ class RequestQueue:
         self._changed = threading.Condition(self._lock)
         self._idle_workers: list[threading.Condition] = []
         """One condition for each idle worker. The last one is woken first: its CPU caches are warmest."""
+        self._num_idle = 0
         self._long_work = LongWork()
         self.in_flight = 0
         """Sentences and side tasks that were taken and not resolved yet."""
@@ -174,6 +176,14 @@ class RequestQueue:
         """The part of each of `workers` in the sentences of short requests that wait or are in flight."""
         return -(-(len(self._short) + self._short_in_flight) // workers)
 
+    def place_short(self, own: int, workers: int) -> int | None:
+        """How many of the waiting sentences a worker with `own` unfinished ones takes (see sentences_to_take); None
+        where there is other work than that of short requests."""
+        with self._lock:
+            if len(self._short) < self._count or self._short_in_flight < self.in_flight:
+                return None
+            return sentences_to_take(self._count, self._cost, own, self.in_flight, workers, self._num_idle)
+
     def task_done(self, is_short: bool = False) -> None:
         """A sentence or a side task that was taken is resolved."""
         with self._changed:
@@ -259,7 +269,9 @@ class RequestQueue:
         """Block until `_wake` chooses this worker, with the lock released meanwhile."""
         woken = threading.Condition(self._lock)
         self._idle_workers.append(woken)
+        self._num_idle += 1  # until it runs again, which is later than it is woken
         woken.wait(timeout)
+        self._num_idle -= 1
         if woken in self._idle_workers:
             self._idle_workers.remove(woken)
 
