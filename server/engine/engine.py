@@ -117,11 +117,11 @@ class Engine:
 
     def encode(self, only_short: bool = False) -> None:
         """Encode waiting sentences, a batch at a time, until all free slots can be filled, or short requests have
-        waited for MAX_ENCODE_SECONDS. Where there are only short requests, and a slot for each of their sentences, one
-        engine takes them together (see sentences_to_take)."""
+        waited for MAX_ENCODE_SECONDS. Short requests alone, with a slot for each sentence: see tokens_to_take."""
         own = self.num_running + len(self.encoded)
-        if own + len(self.queue) <= self.slots and (count := self.queue.place_short(own, self.num_engines)) is not None:
-            self._encode_next(count, True)
+        fits = own + len(self.queue) <= self.slots
+        if fits and (share := self.queue.place_short(own, self.num_engines)) is not None:
+            self._encode_next(self.slots - own if share else 0, True, share)
             return
         started, has_taken = time.monotonic(), False
         while not only_short and len(self.encoded) < self._num_free and len(self.queue):
@@ -157,11 +157,11 @@ class Engine:
     def _num_free_for_short(self) -> int:
         return self.short_share.num_free_for_short(self.num_running, self._num_short)
 
-    def _encode_next(self, count: int, only_short: bool) -> bool:
+    def _encode_next(self, count: int, only_short: bool, share: int | None = None) -> bool:
         """Take up to `count` sentences and encode them; returns whether there were any."""
         if count <= 0:
             return False
-        requests, aborted = self.queue.take(count, self._encoder.max_tokens, only_short)
+        requests, aborted = self.queue.take(count, self._encoder.max_tokens, only_short, share)
         for request in aborted:
             self.meter.aborted("waiting", request.is_cancelled)
         for sentence in self._encoder.encode(requests, self._resolver.fail):

@@ -2,19 +2,21 @@
 
 MIN_PART_TOKENS = 24
 """Source tokens for which one more engine is worth its steps: two engines make nearly twice as many steps as one, and
-each step of a few sentences costs about as much as of one."""
+a step of a few sentences costs about as much as a step of one."""
 
 
-def sentences_to_take(waiting: int, tokens: int, own: int, in_flight: int, engines: int, idle: int) -> int:
-    """How many of the `waiting` sentences, which have `tokens` source tokens, one of `engines` takes now. `own`: its
-    sentences that are not finished; `in_flight`: those of all engines; `idle`: other engines that sleep.
+def tokens_to_take(waiting: int, own: int, in_flight: int, engines: int, idle: int) -> int:
+    """How many of the `waiting` source tokens one of `engines` takes now. `own`: its sentences that are not finished;
+    `in_flight`: those of all engines; `idle`: other engines that sleep.
 
-    Sentences stay together: the engine with the least to do takes all of them, so that only its own sentences wait for
-    them. Idle engines divide them in parts of MIN_PART_TOKENS at least. While some engine is idle, or has less to do,
-    this one takes none; of busy engines one has no more than the average, so that sentences never wait for nothing.
+    Sentences stay together: of busy engines one that has no more than the average takes all of them, so that only its
+    own sentences wait for them. Idle engines divide them in parts of MIN_PART_TOKENS at least, and are left to it. An
+    engine takes half where others have nothing but do not sleep: they may not come soon.
     """
     if own:
-        return 0 if idle or own * engines > in_flight else waiting
+        if idle or own < in_flight < own * engines:
+            return 0
+        return waiting if own * engines <= in_flight else -(-waiting // 2)
     free = idle + 1 if in_flight else engines
-    parts = max(1, min(free, tokens // MIN_PART_TOKENS))
+    parts = max(1, min(free, waiting // MIN_PART_TOKENS))
     return -(-waiting // parts)

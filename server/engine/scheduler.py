@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from server.engine.idle_workers import IdleWorkers
 from server.engine.long_work import LongWork
-from server.engine.placement import sentences_to_take
+from server.engine.placement import tokens_to_take
 from server.engine.queue_budget import QueueBudget, Reservation
 from server.engine.request import Overloaded, SentenceRequest, SideTask
 from server.scheduling.caller import WEIGHTS, Caller, Service
@@ -47,9 +48,7 @@ class RequestQueue:
         self._side_task_budget = SharedBudget(max_waiting)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._idle_workers: list[threading.Condition] = []
-        """One condition for each idle worker. The last one is woken first: its CPU caches are warmest."""
-        self._num_idle = 0
+        self._idle_workers = IdleWorkers(self._lock)
         self._long_work = LongWork()
         self.in_flight = 0
         """Sentences and side tasks that were taken and not resolved yet."""
@@ -108,7 +107,7 @@ class RequestQueue:
                 self._requests.put(request, len(request.source_ids), *request.flow)
                 if is_short:
                     self._short.put(request, len(request.source_ids), caller.tenant, request)
-            self._wake(len(requests))
+            self._idle_workers.wake(len(requests))
 
     def _add(self, request: SentenceRequest) -> None:
         self._count += 1
@@ -142,11 +141,7 @@ class RequestQueue:
                     raise Overloaded(f"{waiting} side tasks wait already, at most {self.max_waiting} may")
                 self._side_task_budget.acquire(side_task.caller.tenant, 1)
             self._side_tasks.put(side_task, side_task.cost, *side_task.flow)
-            self._wake(1)
-
-    def _wake(self, count: int) -> None:
-        for _ in range(min(count, len(self._idle_workers))):
-            self._idle_workers.pop().notify()
+            self._idle_workers.wake(1)
 
     @property
     def waiting_tokens(self) -> int:
@@ -177,12 +172,12 @@ class RequestQueue:
         return -(-(len(self._short) + self._short_in_flight) // workers)
 
     def place_short(self, own: int, workers: int) -> int | None:
-        """How many of the waiting sentences a worker with `own` unfinished ones takes (see sentences_to_take); None
-        where there is other work than that of short requests."""
+        """How many of the waiting source tokens a worker with `own` unfinished sentences takes (see tokens_to_take);
+        None where there is other work than that of short requests."""
         with self._lock:
             if len(self._short) < self._count or self._short_in_flight < self.in_flight:
                 return None
-            return sentences_to_take(self._count, self._cost, own, self.in_flight, workers, self._num_idle)
+            return tokens_to_take(self._cost, own, self.in_flight, workers, len(self._idle_workers))
 
     def task_done(self, is_short: bool = False) -> None:
         """A sentence or a side task that was taken is resolved."""
@@ -191,16 +186,16 @@ class RequestQueue:
             self._short_in_flight -= is_short
 
     def take(
-        self, count: int, max_tokens: int, only_short: bool = False
+        self, count: int, max_tokens: int, only_short: bool = False, share: int | None = None
     ) -> tuple[list[SentenceRequest], list[SentenceRequest]]:
         """Take up to `count` sentences, in turn, whose padded batch has at most `max_tokens`; at least one if any
-        waits. `only_short`: only sentences of short requests.
+        waits. `only_short`: only sentences of short requests. `share`: so many source tokens, as nearly as possible.
 
         Returns them, and the cancelled and expired sentences before them, which have been aborted.
         """
         taken: list[SentenceRequest] = []
         aborted: list[SentenceRequest] = []
-        longest = 0
+        longest = tokens = 0
         now = time.monotonic()
         with self._changed:
             queue = self._short if only_short else self._requests
@@ -214,9 +209,12 @@ class RequestQueue:
                     self._remove(request)
                     aborted.append(request)
                     continue
-                longest = max(longest, len(request.source_ids))
-                if taken and longest * (len(taken) + 1) > max_tokens:
+                length = len(request.source_ids)
+                longest = max(longest, length)
+                too_many = share is not None and tokens + length // 2 > share
+                if taken and (too_many or longest * (len(taken) + 1) > max_tokens):
                     break
+                tokens += length
                 taken.append(queue.pop())
                 self._remove(request)
                 self.in_flight += 1
@@ -248,14 +246,14 @@ class RequestQueue:
     def end_long_work(self) -> None:
         with self._lock:
             self._long_work.end()
-            self._wake(1)
+            self._idle_workers.wake(1)
 
     def wait(self, timeout: float) -> None:
         """For workers: block until something waits, the queue is closed, or `timeout` seconds have passed. New
         sentences wake as many workers as there are sentences."""
         with self._lock:
             if not (self._count or self._side_tasks or self._closed):
-                self._wait_idle(timeout)
+                self._idle_workers.wait(timeout)
 
     def wait_for_long_work(self, num_engines: int, timeout: float) -> None:
         """For a worker that has nothing but long work to do: block until it may begin, a short request arrives, the
@@ -263,17 +261,7 @@ class RequestQueue:
         with self._lock:
             may_begin = self._long_work.may_begin(num_engines, time.monotonic())
             if not (may_begin or self._short or self._closed):
-                self._wait_idle(timeout)
-
-    def _wait_idle(self, timeout: float) -> None:
-        """Block until `_wake` chooses this worker, with the lock released meanwhile."""
-        woken = threading.Condition(self._lock)
-        self._idle_workers.append(woken)
-        self._num_idle += 1  # until it runs again, which is later than it is woken
-        woken.wait(timeout)
-        self._num_idle -= 1
-        if woken in self._idle_workers:
-            self._idle_workers.remove(woken)
+                self._idle_workers.wait(timeout)
 
     def wait_until(self, condition: Callable[[], bool], until: float) -> bool:
         """Block until `condition` holds or time.monotonic() reaches `until`; returns whether it held."""
@@ -290,7 +278,7 @@ class RequestQueue:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            self._wake(len(self._idle_workers))
+            self._idle_workers.wake_all()
 
     def clear(self) -> "list[SentenceRequest | SideTask[Any]]":
         """Remove everything that waits, for a shutdown, and return it."""

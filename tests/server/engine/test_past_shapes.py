@@ -55,8 +55,8 @@ def test_a_shape_is_bound_once(load: LoadBackend, monkeypatch: pytest.MonkeyPatc
 
 
 def translate_some(engine: Engine) -> None:
-    """Five sentences that end one after the other: the batch takes all shapes from eight slots to one."""
-    options = [SearchOptions(beam_size=2, max_length=2 + 3 * number) for number in range(5)]
+    """Five sentences, of which three end before the others: the batch becomes smaller."""
+    options = [SearchOptions(beam_size=2, max_length=2 + 3 * max(0, number - 2)) for number in range(5)]
     requests = [SentenceRequest((5, 6, 7, 3), each) for each in options]
     engine.queue.put(requests)
     run(engine)

@@ -10,6 +10,7 @@ from server.backends.base import Backend
 from server.backends.state import Encoded, Flags, Ints
 from server.engine.engine import Engine
 from server.engine.lane import Lane
+from server.engine.placement import MIN_PART_TOKENS
 from server.engine.request import Overloaded, SearchOptions, SentenceRequest
 from server.engine.scheduler import MAX_SHORT_SENTENCES, MAX_SHORT_TOKENS, RequestQueue
 from server.engine.short_share import SHORT_SHARE
@@ -34,8 +35,13 @@ def long_work(engine: Engine, count: int = 200) -> list[SentenceRequest]:
     return requests
 
 
-def short_request() -> SentenceRequest:
-    return SentenceRequest(SHORT, SearchOptions(beam_size=2, max_length=LONGEST))
+def short_request(source: tuple[int, ...] = SHORT) -> SentenceRequest:
+    return SentenceRequest(source, SearchOptions(beam_size=2, max_length=LONGEST))
+
+
+def part() -> SentenceRequest:
+    """A sentence for which one more engine is worth its steps."""
+    return short_request((*range(5, 4 + MIN_PART_TOKENS), 3))
 
 
 def rounds_until(engine: Engine, request: SentenceRequest) -> int:
@@ -139,7 +145,8 @@ def test_short_requests_alone_have_no_spare_slots(load: LoadBackend) -> None:
 def test_idle_engines_take_equal_parts_of_a_short_request_each_as_one_batch(
     load: LoadBackend, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """Though the second one comes while the first one encodes. Its lane has no more slots than it needs."""
+    """Though the second one comes while the first one encodes. Its lane has no more slots than it needs. The sentences
+    are long enough to be worth a second engine."""
     backend = load("onnx", "fp32")
     first, second = engines_of_one_queue(backend, 2)
     batches: list[int] = []
@@ -152,7 +159,7 @@ def test_idle_engines_take_equal_parts_of_a_short_request_each_as_one_batch(
         return encode(self, source_ids, source_keep)
 
     monkeypatch.setattr(type(backend), "encode", beside)
-    requests = [short_request() for _ in range(count)]
+    requests = [part() for _ in range(count)]
     first.queue.put(requests)
     parts = [-(-count // 2), count // 2] if count > 1 else [1]
     first.encode()
@@ -170,7 +177,7 @@ def test_idle_engines_take_equal_parts_of_a_short_request_each_as_one_batch(
 def test_a_short_request_does_not_wait_for_an_engine_that_is_busy(load: LoadBackend) -> None:
     """The second engine never comes: the first one takes sentences in each of its rounds."""
     first, _ = engines_of_one_queue(load("onnx", "fp32"), 2)
-    first.queue.put([short_request() for _ in range(8)])
+    first.queue.put([part() for _ in range(8)])
     waiting: list[int] = []
     for _ in range(4):
         first.encode()
@@ -180,6 +187,22 @@ def test_a_short_request_does_not_wait_for_an_engine_that_is_busy(load: LoadBack
     first.queue.put([late])
     first.encode()
     assert late.is_taken
+
+
+def test_sentences_that_are_not_worth_a_second_engine_stay_together(load: LoadBackend) -> None:
+    """They go to the engine that has less to do, beside which another one that is busy takes none of them."""
+    first, second = engines_of_one_queue(load("onnx", "fp32"), 2)
+    first.queue.put([short_request() for _ in range(4)])
+    first.encode()
+    assert len(first.encoded) == 4
+    first.queue.put([short_request() for _ in range(3)])
+    second.encode()
+    assert len(second.encoded) == 3
+    first.queue.put([short_request() for _ in range(8)])
+    first.encode()
+    assert len(first.encoded) == 4
+    second.encode()
+    assert len(second.encoded) == 11
 
 
 def test_the_engine_with_fewer_sentences_of_short_requests_takes_more(load: LoadBackend) -> None:
