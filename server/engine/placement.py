@@ -1,6 +1,6 @@
 """Which engine takes the sentences of short requests, where there is no other work."""
 
-MIN_PART_TOKENS = 24
+MIN_PART_TOKENS = 16
 """Source tokens for which one more engine is worth its steps: two engines make nearly twice as many steps as one, and
 a step of a few sentences costs about as much as a step of one."""
 
