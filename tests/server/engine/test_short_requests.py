@@ -205,6 +205,20 @@ def test_sentences_that_are_not_worth_a_second_engine_stay_together(load: LoadBa
     assert len(second.encoded) == 11
 
 
+def test_other_work_that_waits_or_runs_is_divided_in_equal_numbers(load: LoadBackend) -> None:
+    first, second = engines_of_one_queue(load("onnx", "fp32"), 2)
+    queue = first.queue
+    queue.put([short_request()])
+    assert queue.place_short(0, 2) == len(SHORT)
+    long_work(first, 30)
+    assert queue.place_short(0, 2) is None
+    while len(queue):
+        second.encode()
+        first.encode()
+    queue.put([short_request()])
+    assert queue.place_short(0, 2) is None
+
+
 def test_the_engine_with_fewer_sentences_of_short_requests_takes_more(load: LoadBackend) -> None:
     first, second = engines_of_one_queue(load("onnx", "fp32"), 2)
     first.queue.put([short_request() for _ in range(8)])
