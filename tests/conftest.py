@@ -5,6 +5,7 @@ import functools
 import gc
 import importlib
 import inspect
+import logging
 import os
 import ssl
 import sys
@@ -80,6 +81,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            # pytest adds its handlers to every logger that hands nothing on, six times a test: PyTorch has forty.
+            logger.propagate = True
 
 
 @pytest.fixture(scope="session", autouse=True)
