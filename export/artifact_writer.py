@@ -30,7 +30,7 @@ from model.training.imported import SOURCE_VOCABULARY, load_imported, source_voc
 from model.translation_model import TranslationModel
 from server.artifact.artifact import Artifact
 from server.artifact.language_tokens import LanguageTokens
-from server.artifact.manifest import AlignmentKind, GraphFiles, Manifest, Shortlist
+from server.artifact.manifest import MANIFEST, AlignmentKind, GraphFiles, Manifest, Shortlist
 
 ATTRIBUTION = "ATTRIBUTION.md"
 
@@ -109,7 +109,7 @@ def write_artifact(content: Content, out: Path, options: ExportOptions) -> dict[
     Returns the largest difference to the PyTorch model per kind of graph. Raises ParityError, and leaves `out` as it
     was, when a graph deviates from the model; ExportError for graphs that cannot be exported.
     """
-    with replaced(out) as folder:
+    with replaced(out, MANIFEST) as folder:
         return _write(content, folder, options)
 
 

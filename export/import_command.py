@@ -184,7 +184,7 @@ def import_packages(args: argparse.Namespace) -> int:
         of_package = argparse.Namespace(**{**vars(args), "path": package.path, "out": args.out / f"{source}-{target}"})
         try:
             convert(of_package)
-        except (ImportRefused, ConfigError, ParityError) as error:
+        except (ImportRefused, ConfigError, ParityError, FileExistsError) as error:
             failed += 1
             print(f"ringmt: left out: {error}", file=sys.stderr)
     return int(failed > 0)

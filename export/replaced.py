@@ -20,14 +20,17 @@ LEFTOVER = re.compile(rf"\.(.+?){re.escape(UNFINISHED)}[a-z0-9_]{{8}}({OLD})?", 
 
 
 @contextlib.contextmanager
-def replaced(out: Path) -> Iterator[Path]:
+def replaced(out: Path, holding: str | None = None) -> Iterator[Path]:
     """A new folder that takes the place of `out` at the end; after an error `out` is as it was, also where a process
-    was killed while it replaced `out`. Where `out` is a link, what it names is replaced. Raises NotADirectoryError
-    where `out` is a file."""
+    was killed while it replaced `out`. Where `out` is a link, what it names is replaced. `holding`: a file that every
+    folder of its kind has. Raises NotADirectoryError where `out` is a file, and FileExistsError where it is a folder of
+    another kind, such as one of several artifacts."""
     out = Path(os.path.realpath(out))
     put_back(out)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file, where a folder is to be written: name another folder")
+    if holding is not None and out.exists() and any(out.iterdir()) and not (out / holding).is_file():
+        raise FileExistsError(f"{out} has other content (no {holding}), which would be lost: name another folder")
     with unfinished(out) as new:
         yield new
         new.chmod(0o755)

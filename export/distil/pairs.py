@@ -41,7 +41,7 @@ def write_pairs(translated: Path, folder: Path, languages: tuple[str, str]) -> C
         lowest = min([lowest, *(_hash(source) for source, _ in row.pairs)])
     below = max(lowest + 1, round(HASHES * min(DEV_SHARE, MOST_DEV / max(num_pairs, 1))))
     numbers, left_out = Counter[str](), Counter[str]()
-    with replaced(folder) as new:
+    with replaced(folder, COUNTS) as new:
         train, dev = (_Corpus(new / name, languages) for name in (TRAIN, DEV))
         for row in _rows(translated):
             numbers["lines"] += 1

@@ -21,7 +21,7 @@ from export.shortlists.graphs import listed_graphs
 from export.shortlists.traced import add_listed_step, can_be_listed
 from export.signature import check, read_any
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import EXPORT_AGAIN, ArtifactError, GraphFiles, Manifest
+from server.artifact.manifest import EXPORT_AGAIN, MANIFEST, ArtifactError, GraphFiles, Manifest
 from server.backends.load import load_backend
 from server.engine.self_test import GOLDEN
 
@@ -31,7 +31,7 @@ def add_shortlist(artifact: Artifact, plan: ShortlistPlan, out: Path) -> dict[st
     ("onnx int8"), the largest difference to the graphs without a shortlist among the same words; TorchScript graphs of
     older exports that are not among them stay without one. Raises ParityError, NoProjection, and ArtifactError where
     all do; `out` is then as it was."""
-    with replaced(out) as folder:
+    with replaced(out, MANIFEST) as folder:
         return _write(artifact, plan, folder)
 
 

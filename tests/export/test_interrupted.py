@@ -136,3 +136,23 @@ def test_a_link_stays_and_what_it_names_is_replaced(exchanges: bool, tmp_path: P
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="file is a file, where a folder"), replaced(tmp_path / "file"):
         raise AssertionError
+
+
+@pytest.mark.parametrize("content", [["models/manifest.json"], ["weights.safetensors"], [".hidden"]])
+def test_a_folder_of_another_kind_is_not_replaced(content: list[str], tmp_path: Path) -> None:
+    """Such as the folder of several models, named in place of one of them."""
+    out = tmp_path / "out"
+    for name in content:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("kept")
+    with pytest.raises(FileExistsError, match="would be lost"), replaced(out, "manifest.json"):
+        raise AssertionError
+    assert [(out / name).read_text() for name in content] == ["kept"] * len(content)
+    assert names(tmp_path) == ["out"]
+    for other in ("empty", "artifact"):
+        (tmp_path / other).mkdir()
+    (tmp_path / "artifact" / "manifest.json").touch()
+    for other in ("empty", "artifact", "new"):
+        with replaced(tmp_path / other, "manifest.json") as folder:
+            (folder / "graph").touch()
+        assert names(tmp_path / other) == ["graph"]
