@@ -129,6 +129,9 @@ class BenchCommand:
             help="engine: tokens per second of processor time, for a machine that others use",
         )
         parser.add_argument(
+            "--intra-threads", default="auto", help="engine: threads that compute each step together, as of the server"
+        )
+        parser.add_argument(
             "--random-models", type=Path, help="engine: a folder for the random models, which the next run finds there"
         )
         parser.add_argument("--against", type=Path, help="fail if a ratio is a quarter below the one in this JSON file")
@@ -194,7 +197,8 @@ class BenchCommand:
             return limit_rows(args.shape, args.precision, one_number(args.beam), batches, rounds)
         beams, models = numbers(args.beam), args.random_models
         shown, clock = not args.quick, args.processor_time
-        each = EnginePlan(args.shape, args.precision, beams, batches, rounds, args.peer, shown, models, clock)
+        threads = args.intra_threads
+        each = EnginePlan(args.shape, args.precision, beams, batches, rounds, args.peer, shown, models, clock, threads)
         return engine_rows(each)
 
     def _document_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:

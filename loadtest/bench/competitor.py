@@ -33,7 +33,7 @@ def loader(options: dict[str, Any]) -> Callable[[], Competitor]:
             import server.backends.onnx.backend  # noqa: F401
             from loadtest.bench.our_engine import OurEngine
 
-            return lambda: OurEngine(folder / "artifact", precision, workers, shortlist)
+            return lambda: OurEngine(folder / "artifact", precision, workers, shortlist, options["intra_threads"])
         case "transformers":
             from loadtest.bench.model_writer import config_of
             from loadtest.bench.shapes import random_model

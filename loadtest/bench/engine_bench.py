@@ -16,7 +16,8 @@ LISTED = ", shortlist"
 @dataclass(frozen=True)
 class EnginePlan:
     """One shape and precision, each beam and batch size `rounds` times. `models`: a folder for the models, which are
-    found there by the next run. `of_processor`: tokens per second of processor time, for a machine that others use."""
+    found there by the next run. `of_processor`: tokens per second of processor time, for a machine that others use.
+    `intra_threads`: the setting of the server."""
 
     shape: str
     precision: str
@@ -27,6 +28,7 @@ class EnginePlan:
     with_full: bool = True
     models: Path | None = None
     of_processor: bool = False
+    intra_threads: str = "auto"
 
     @property
     def unit(self) -> str:
@@ -99,7 +101,13 @@ def ours_of(plan: EnginePlan) -> dict[str, CompetitorOptions]:
         orders["full attention" if plan.has_ring else "no ring"] = None
     return {
         name + (LISTED if listed else ""): CompetitorOptions(
-            "ours", plan.shape, plan.precision, order, workers=cores, shortlist=listed
+            "ours",
+            plan.shape,
+            plan.precision,
+            order,
+            workers=cores,
+            shortlist=listed,
+            intra_threads=plan.intra_threads,
         )
         for name, order in orders.items()
         for listed in (True, False)

@@ -32,11 +32,13 @@ class CompetitorOptions:
     config: str | None = None
     shortlist: bool = False
     """Score a shortlist of words (CTranslate2: a vocabulary map)."""
+    intra_threads: str = "auto"
+    """The setting of the server: threads that compute a step of ours together."""
 
     @property
     def model(self) -> "CompetitorOptions":
         """What the model that is written depends on: those with and without a shortlist are one."""
-        return replace(self, workers=1, threads=1, shortlist=False)
+        return replace(self, workers=1, threads=1, shortlist=False, intra_threads="auto")
 
 
 @dataclass(frozen=True)

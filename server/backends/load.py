@@ -18,6 +18,7 @@ def load_backends(
     precision: str,
     shortlist: UseShortlist = "auto",
     devices: str = "cpu",
+    threads: int = 1,
 ) -> list[Backend]:
     """`load_backend` for each of several devices, "cuda:0,cuda:1", or for one. Raises ArtifactError, also for a GPU
     that is named twice."""
@@ -26,7 +27,7 @@ def load_backends(
         raise ArtifactError(f"backend onnx runs on one device, not on {devices}: serve with --backend torchscript")
     loaded = dict[str, Backend]()
     for index, name in enumerate(names):
-        each = load_backend(artifact, backend, precision, shortlist, name)
+        each = load_backend(artifact, backend, precision, shortlist, name, threads)
         key = each.device.name if each.device.kind != "cpu" else f"cpu {index}"
         if key in loaded:
             raise ArtifactError(f"--device {devices} names {key} twice: one engine decodes on each GPU")
@@ -40,10 +41,11 @@ def load_backend(
     precision: str,
     shortlist: UseShortlist = "auto",
     device: str = "cpu",
+    threads: int = 1,
 ) -> Backend:
     """Load the artifact's graphs; imports the backend's runtime only. With `shortlist` auto, steps score a shortlist of
     words where the artifact has one. `device`: cpu, cuda, cuda:1, mps. Raises ArtifactError, also for a device that is
-    not there: no other is taken in its place."""
+    not there: no other is taken in its place. `threads` compute a step together (backend onnx)."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
     use_shortlist = uses_shortlist(artifact, backend, graph_precision(backend, precision), shortlist)
@@ -54,7 +56,7 @@ def load_backend(
             raise ArtifactError(
                 f"backend onnx runs on the devices cpu and cuda, not on {device}: serve with --backend torchscript"
             )
-        return OnnxBackend(artifact, precision, use_shortlist, "cuda" if device == "cuda" else "cpu")
+        return OnnxBackend(artifact, precision, use_shortlist, "cuda" if device == "cuda" else "cpu", threads=threads)
     from server.backends.torchscript.backend import TorchScriptBackend
 
     return TorchScriptBackend(artifact, precision, device, use_shortlist=use_shortlist)

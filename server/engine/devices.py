@@ -4,17 +4,29 @@ import logging
 from collections.abc import Sequence
 
 from server.artifact.artifact import Artifact
+from server.artifact.manifest import Manifest
 from server.backends.base import Backend
 from server.backends.load import graph_precision, load_backends
 from server.engine.self_test import run_self_test
 from server.settings import EngineSettings
 
 logger = logging.getLogger("ringmt")
+AUTO = "auto"
+SHARED_PRODUCT_BYTES = 4 * 2**20
+"""From feed-forward weights of so many bytes on, two threads that compute a step together are faster than two engines
+for few sentences, and as fast for full batches (loadtest/bench/results/README.md)."""
+BYTES = {"int8": 1, "fp16": 2, "bf16": 2, "fp32": 4}
 
 
 def load_tested(artifact: Artifact, settings: EngineSettings) -> list[Backend]:
     """The artifact's graphs on every device of the settings, after a self test on each. Raises ArtifactError."""
-    backends = load_backends(artifact, settings.backend, settings.precision, settings.shortlist, settings.device)
+    threads = intra_threads(artifact.manifest, settings)
+    if threads > 1:
+        name = artifact.manifest.name
+        logger.info("model '%s': %d decoding threads compute each step together (--intra-threads)", name, threads)
+    backends = load_backends(
+        artifact, settings.backend, settings.precision, settings.shortlist, settings.device, threads
+    )
     precision = graph_precision(settings.backend, settings.precision)
     for backend in backends:
         test = run_self_test(artifact, backend, settings.backend, precision)
@@ -39,9 +51,23 @@ def load_tested(artifact: Artifact, settings: EngineSettings) -> list[Backend]:
     return backends
 
 
+def intra_threads(manifest: Manifest, settings: EngineSettings) -> int:
+    """Threads that compute one step of a model together, at most all of its decoding threads. Feed-forward layers are
+    taken to be four times as wide as the model."""
+    if settings.backend != "onnx" or settings.device != "cpu":
+        return 1
+    width = manifest.num_heads * manifest.head_dim
+    is_large = 4 * width * width * BYTES[settings.precision] >= SHARED_PRODUCT_BYTES
+    together = (3 if settings.num_workers == 3 else 2) if is_large else 1
+    wanted = together if settings.intra_threads == AUTO else int(settings.intra_threads)
+    return min(wanted, settings.num_workers)
+
+
 def engine_places(backends: Sequence[Backend], num_workers: int) -> list[Backend]:
-    """The backend of each engine: `num_workers` for every device, or as many as it takes; at first one for each."""
-    counts = [min(num_workers, backend.device.engines or num_workers) for backend in backends]
+    """The backend of each engine: `num_workers` threads for every device, or as many engines as it takes; at first one
+    for each."""
+    most = (max(1, num_workers // backend.device.threads) for backend in backends)
+    counts = [min(count, backend.device.engines or count) for count, backend in zip(most, backends, strict=True)]
     return [
         backend
         for number in range(num_workers)

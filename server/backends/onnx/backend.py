@@ -1,5 +1,6 @@
 """The backend of ONNX Runtime: one session per graph, shared by all threads, on the CPU or on a CUDA device."""
 
+import dataclasses
 import threading
 from collections.abc import Mapping
 
@@ -19,7 +20,8 @@ from server.backends.state import DecoderState
 
 class OnnxBackend:
     """Backend over ONNX Runtime. `memory_on_device`: whether memory consists of the runtime's own values, as a CUDA
-    device needs (the default there); otherwise graphs on the CPU work on NumPy arrays in place."""
+    device needs (the default there); otherwise graphs on the CPU work on NumPy arrays in place. `threads` compute the
+    encoder, and each step, together."""
 
     def __init__(
         self,
@@ -28,15 +30,16 @@ class OnnxBackend:
         use_shortlist: bool,
         device: Device = "cpu",
         memory_on_device: bool | None = None,
+        threads: int = 1,
     ) -> None:
         self.manifest = artifact.manifest
         self.shortlist = use_shortlist
-        self.device = DEVICES[device]
+        self.device = dataclasses.replace(DEVICES[device], threads=threads)
         self._device: Device = device
         self._memory_on_device = device != "cpu" if memory_on_device is None else memory_on_device
         self._artifact, self._files = artifact, self.manifest.graph("onnx", precision)
-        self._encode = open_graph(artifact, self._files.encode, device)
-        self._step = open_graph(artifact, self._files.step_shortlist if use_shortlist else self._files.step, device)
+        self._encode = self._open(self._files.encode)
+        self._step = self._open(self._files.step_shortlist if use_shortlist else self._files.step)
         self._scoring_steps: list[OnnxGraph] = []
         """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
         self._opening = threading.Lock()
@@ -50,10 +53,13 @@ class OnnxBackend:
         encoded = self._encode.signature.output_names
         self._encode_outputs = [name for name in encoded if name in self._step.signature.names("source")]
         if context is not None and context.step:
-            self._context_step = open_graph(artifact, context.step, device)
+            self._context_step = self._open(context.step)
             self.context = OnnxDecoderContext(artifact, context, self.encode, device)
         elif context is not None:
             self.context = OnnxContext(artifact, context, self._encode, self._encode_outputs, device)
+
+    def _open(self, file: str) -> OnnxGraph:
+        return open_graph(self._artifact, file, self._device, self.device.threads)
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         outputs = self._encode.run(self._encode_outputs, {"source_ids": source_ids, "source_keep": source_keep})
@@ -98,7 +104,7 @@ class OnnxBackend:
             if not self._scoring_steps:
                 in_context = "" if self._files.context is None else self._files.context.score
                 files = [file for file in (self._files.score, in_context) if file]
-                self._scoring_steps = [open_graph(self._artifact, file, self._device) for file in files]
+                self._scoring_steps = [self._open(file) for file in files]
 
     def bind_scores(self, state: DecoderState) -> ScoreStep:
         run = self._bound(self._graph(bool(state.memory.document), scores=True), state)

@@ -34,11 +34,11 @@ class OnnxGraph:
         return results
 
 
-def open_graph(artifact: Artifact, file: str, device: Device = "cpu") -> OnnxGraph:
+def open_graph(artifact: Artifact, file: str, device: Device = "cpu", threads: int = 1) -> OnnxGraph:
     """Raises ArtifactError for a graph that cannot be loaded or has other tensors than the manifest lists, and for a
     device that does not exist."""
     signature = artifact.manifest.signature(file)
-    session = open_session(artifact, file, device)
+    session = open_session(artifact, file, device, session_options(threads))
     for listed, present in (
         (signature.input_names, session.get_inputs()),
         (signature.output_names, session.get_outputs()),
@@ -56,11 +56,12 @@ SLOW_OPTIMIZERS = ("SkipLayerNormFusion", "BiasSkipLayerNormFusion")
 """The fused Add + LayerNormalization kernel is several times slower on CPUs than the two nodes that it replaces."""
 
 
-def session_options() -> onnxruntime.SessionOptions:
-    """One thread per run. Parallelism comes from several engines: on two cores they are twice as fast as two threads
-    per run, because a step's matrices are small."""
+def session_options(threads: int = 1) -> onnxruntime.SessionOptions:
+    """`threads` compute each kernel of a run together. They wait for the next kernel without sleeping, which costs
+    processor time, and sleep between runs. See server.engine.devices.intra_threads."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.force_spinning_stop", "1")
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 3
