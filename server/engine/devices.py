@@ -14,7 +14,7 @@ logger = logging.getLogger("ringmt")
 AUTO = "auto"
 SHARED_PRODUCT_BYTES = 4 * 2**20
 """From feed-forward weights of so many bytes on, two threads that compute a step together are faster than two engines
-for few sentences, and as fast for full batches (loadtest/bench/results/README.md)."""
+for up to 8 sentences, and 0.8 to 1.15 times as fast for 32 (loadtest/bench/results/README.md)."""
 BYTES = {"int8": 1, "fp16": 2, "bf16": 2, "fp32": 4}
 
 

@@ -57,11 +57,11 @@ SLOW_OPTIMIZERS = ("SkipLayerNormFusion", "BiasSkipLayerNormFusion")
 
 
 def session_options(threads: int = 1) -> onnxruntime.SessionOptions:
-    """`threads` compute each kernel of a run together. They wait for the next kernel without sleeping, which costs
-    processor time, and sleep between runs. See server.engine.devices.intra_threads."""
+    """`threads` compute each kernel of a run together (see server.engine.devices.intra_threads), and sleep between
+    kernels: threads that spin instead take the cores of other programs, and then wait for them."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    options.add_session_config_entry("session.force_spinning_stop", "1")
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 3

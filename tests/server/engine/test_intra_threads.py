@@ -66,7 +66,7 @@ def test_all_graphs_of_a_sentence_have_the_threads(artifact: Artifact) -> None:
     for graph in (backend._encode, backend._step, *backend._scoring_steps):
         options = graph.session.get_session_options()
         assert options.intra_op_num_threads == 3
-        assert options.get_session_config_entry("session.force_spinning_stop") == "1"
+        assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     assert backend.device.threads == 3
 
 
