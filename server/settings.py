@@ -37,14 +37,14 @@ class EngineSettings:
     )
     num_workers: int = setting(
         min(4, usable_cores()),
-        "decoding threads of each model, in groups of intra_threads; threads without work sleep",
+        "decoding threads of each model; threads without work sleep",
         at_least=1,
         shown="usable cores, at most 4",
     )
     intra_threads: str = setting(
         "auto",
-        "decoding threads that compute each step together, on the CPU with the backend onnx; auto: 2 for models with "
-        "1,024 dimensions or more (512 at fp32), else 1",
+        "threads that compute a step together while one decoding thread has work and all others sleep, on the CPU with "
+        "the backend onnx; auto: 2 for models with 1,024 dimensions or more (512 at fp32), else 1",
         matches=r"auto|[1-9]\d?",
     )
     backend: Literal["onnx", "torchscript"] = setting("onnx", "runtime that executes the graphs")

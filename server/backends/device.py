@@ -11,8 +11,8 @@ class Device:
     """A device of this machine. `index`: which one of several, from 0. `memory`: its bytes, None where it shares the
     memory of the host. `precisions`: of graphs that it executes. `engines`: the most that run side by side on it, None
     for as many as the settings say. `slots`: sentences at the same time below which it is idle for a part of each step.
-    `encoder_tokens`: padded source tokens of one encoder batch, at most. `threads`: of the host that compute one step
-    of an engine together."""
+    `encoder_tokens`: padded source tokens of one encoder batch, at most. `threads`: of the host that compute a step
+    together while no other engine works."""
 
     kind: DeviceKind
     index: int

@@ -45,7 +45,7 @@ def load_backend(
 ) -> Backend:
     """Load the artifact's graphs; imports the backend's runtime only. With `shortlist` auto, steps score a shortlist of
     words where the artifact has one. `device`: cpu, cuda, cuda:1, mps. Raises ArtifactError, also for a device that is
-    not there: no other is taken in its place. `threads` compute a step together (backend onnx)."""
+    not there: no other is taken in its place. `threads`: see OnnxBackend."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
     use_shortlist = uses_shortlist(artifact, backend, graph_precision(backend, precision), shortlist)

@@ -13,8 +13,8 @@ from server.settings import EngineSettings
 logger = logging.getLogger("ringmt")
 AUTO = "auto"
 SHARED_PRODUCT_BYTES = 4 * 2**20
-"""From feed-forward weights of so many bytes on, two threads that compute a step together are faster than two engines
-for up to 8 sentences, and 0.8 to 1.15 times as fast for 32 (loadtest/bench/results/README.md)."""
+"""From feed-forward weights of so many bytes on, two threads that sleep between kernels compute a step of few sentences
+faster than one (loadtest/bench/results/README.md)."""
 BYTES = {"int8": 1, "fp16": 2, "bf16": 2, "fp32": 4}
 
 
@@ -23,7 +23,7 @@ def load_tested(artifact: Artifact, settings: EngineSettings) -> list[Backend]:
     threads = intra_threads(artifact.manifest, settings)
     if threads > 1:
         name = artifact.manifest.name
-        logger.info("model '%s': %d decoding threads compute each step together (--intra-threads)", name, threads)
+        logger.info("model '%s': %d threads compute a step while one engine works (--intra-threads)", name, threads)
     backends = load_backends(
         artifact, settings.backend, settings.precision, settings.shortlist, settings.device, threads
     )
@@ -52,22 +52,19 @@ def load_tested(artifact: Artifact, settings: EngineSettings) -> list[Backend]:
 
 
 def intra_threads(manifest: Manifest, settings: EngineSettings) -> int:
-    """Threads that compute one step of a model together, at most all of its decoding threads. Feed-forward layers are
-    taken to be four times as wide as the model."""
+    """Threads that compute a step of a model while no other engine works, at most as many as there are decoding
+    threads. Feed-forward layers are taken to be four times as wide as the model."""
     if settings.backend != "onnx" or settings.device != "cpu":
         return 1
     width = manifest.num_heads * manifest.head_dim
     is_large = 4 * width * width * BYTES[settings.precision] >= SHARED_PRODUCT_BYTES
-    together = (3 if settings.num_workers == 3 else 2) if is_large else 1
-    wanted = together if settings.intra_threads == AUTO else int(settings.intra_threads)
+    wanted = (2 if is_large else 1) if settings.intra_threads == AUTO else int(settings.intra_threads)
     return min(wanted, settings.num_workers)
 
 
 def engine_places(backends: Sequence[Backend], num_workers: int) -> list[Backend]:
-    """The backend of each engine: `num_workers` threads for every device, or as many engines as it takes; at first one
-    for each."""
-    most = (max(1, num_workers // backend.device.threads) for backend in backends)
-    counts = [min(count, backend.device.engines or count) for count, backend in zip(most, backends, strict=True)]
+    """The backend of each engine: `num_workers` for every device, or as many as it takes; at first one for each."""
+    counts = [min(num_workers, backend.device.engines or num_workers) for backend in backends]
     return [
         backend
         for number in range(num_workers)

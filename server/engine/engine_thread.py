@@ -3,6 +3,7 @@
 import threading
 import time
 
+from server.backends.busy_threads import DECODING
 from server.engine.engine import Engine
 from server.engine.in_flight import InFlight
 
@@ -21,16 +22,26 @@ class EngineThread:
 
     def _run(self) -> None:
         engine, queue = self.engine, self.engine.queue
-        while not self._in_flight.is_stopped:
-            self.heartbeat = time.monotonic()
-            if engine.is_idle:
-                queue.signal()
-                queue.wait(IDLE_WAIT)
-                continue
-            if engine.is_blocked:
-                queue.wait_for_long_work(engine.num_engines, IDLE_WAIT)
-            try:
-                engine.step()
-            except Exception as error:  # resolve all callers; the engine continues without lanes
-                if not self._in_flight.is_stopped:  # else they are resolved already, which may have caused the error
-                    engine.fail(error)
+        try:
+            while not self._in_flight.is_stopped:
+                self.heartbeat = time.monotonic()
+                if engine.is_idle:
+                    DECODING.leave()
+                    queue.signal()
+                    queue.wait(IDLE_WAIT)
+                elif engine.is_blocked:
+                    DECODING.leave()
+                    queue.wait_for_long_work(engine.num_engines, IDLE_WAIT)
+                    self._step()
+                else:
+                    self._step()
+        finally:
+            DECODING.leave()
+
+    def _step(self) -> None:
+        DECODING.enter()
+        try:
+            self.engine.step()
+        except Exception as error:  # resolve all callers; the engine continues without lanes
+            if not self._in_flight.is_stopped:  # else they are resolved already, which may have caused the error
+                self.engine.fail(error)

@@ -8,6 +8,7 @@ from server.artifact.artifact import Artifact
 from server.backends.alignment import Aligner
 from server.backends.arrays import Flags, Floats, Ints
 from server.backends.base import NO_DOCUMENT, ScoreStep, Step, batch_sizes, split_batch
+from server.backends.busy_threads import DECODING
 from server.backends.context import ContextBackend
 from server.backends.memory import Encoded, HostMemory, Layout, memory_inputs
 from server.backends.onnx.alignment import OnnxAligner
@@ -20,8 +21,8 @@ from server.backends.state import DecoderState
 
 class OnnxBackend:
     """Backend over ONNX Runtime. `memory_on_device`: whether memory consists of the runtime's own values, as a CUDA
-    device needs (the default there); otherwise graphs on the CPU work on NumPy arrays in place. `threads` compute the
-    encoder, and each step, together."""
+    device needs (the default there); otherwise graphs on the CPU work on NumPy arrays in place. `threads` compute a
+    step together while no other engine of the process works: their sessions are others, with weights of their own."""
 
     def __init__(
         self,
@@ -39,7 +40,9 @@ class OnnxBackend:
         self._memory_on_device = device != "cpu" if memory_on_device is None else memory_on_device
         self._artifact, self._files = artifact, self.manifest.graph("onnx", precision)
         self._encode = self._open(self._files.encode)
-        self._step = self._open(self._files.step_shortlist if use_shortlist else self._files.step)
+        self._shared_steps: dict[str, OnnxGraph] = {}
+        """Step graphs by name whose sessions have `threads`, where these are several."""
+        self._step = self._open_step(self._files.step_shortlist if use_shortlist else self._files.step)
         self._scoring_steps: list[OnnxGraph] = []
         """Score graphs, without and with attention to documents; loaded by `prepare_scores`."""
         self._opening = threading.Lock()
@@ -53,13 +56,18 @@ class OnnxBackend:
         encoded = self._encode.signature.output_names
         self._encode_outputs = [name for name in encoded if name in self._step.signature.names("source")]
         if context is not None and context.step:
-            self._context_step = self._open(context.step)
+            self._context_step = self._open_step(context.step)
             self.context = OnnxDecoderContext(artifact, context, self.encode, device)
         elif context is not None:
             self.context = OnnxContext(artifact, context, self._encode, self._encode_outputs, device)
 
     def _open(self, file: str) -> OnnxGraph:
-        return open_graph(self._artifact, file, self._device, self.device.threads)
+        return open_graph(self._artifact, file, self._device)
+
+    def _open_step(self, file: str) -> OnnxGraph:
+        if self.device.threads > 1:
+            self._shared_steps[file] = open_graph(self._artifact, file, self._device, self.device.threads)
+        return self._open(file)
 
     def encode(self, source_ids: Ints, source_keep: Flags) -> list[Encoded]:
         outputs = self._encode.run(self._encode_outputs, {"source_ids": source_ids, "source_keep": source_keep})
@@ -97,7 +105,12 @@ class OnnxBackend:
         return graph
 
     def bind(self, state: DecoderState) -> Step:
-        return self._bound(self._graph(bool(state.memory.document), scores=False), state)
+        graph = self._graph(bool(state.memory.document), scores=False)
+        step = self._bound(graph, state)
+        if graph.name not in self._shared_steps:
+            return step
+        shared_step = self._bound(self._shared_steps[graph.name], state)
+        return lambda: shared_step() if DECODING.is_one else step()
 
     def prepare_scores(self) -> None:
         with self._opening:

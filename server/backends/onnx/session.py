@@ -57,8 +57,8 @@ SLOW_OPTIMIZERS = ("SkipLayerNormFusion", "BiasSkipLayerNormFusion")
 
 
 def session_options(threads: int = 1) -> onnxruntime.SessionOptions:
-    """`threads` compute each kernel of a run together (see server.engine.devices.intra_threads), and sleep between
-    kernels: threads that spin instead take the cores of other programs, and then wait for them."""
+    """`threads` compute each kernel of a run together, and sleep between kernels: threads that spin instead take the
+    cores of other programs, and then wait for them."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
