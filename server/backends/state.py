@@ -183,7 +183,7 @@ class DecoderState:
         if max(positions) < FIRST:
             self._blocks = None
         elif self._blocks is not None:
-            late = [used for used, at in zip(self._blocks.num_used, positions, strict=True) if at >= FIRST]
+            late = [count for count, at in zip(self._blocks.num_used, positions, strict=True) if at >= FIRST]
             used, self._more_entries = max(FIRST * self.beam, *late), 0
         self.num_entries[0] = min(used, self.capacity * self.beam)
         self.lacks_room = bool(self.slots_without_room())

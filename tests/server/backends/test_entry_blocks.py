@@ -17,7 +17,7 @@ from tests.graphs import write_graphs
 from tests.models import lively_model, tiny_config
 
 MOST = 90
-Path_ = tuple[tuple[int, int], ...]
+Past = tuple[tuple[int, int], ...]
 """A row's past: the position and the row of each step."""
 
 
@@ -32,7 +32,7 @@ class Ring:
     """The slow reference of a slot: what its entries hold, and the past of each row."""
 
     held: dict[int, tuple[int, int]] = field(default_factory=dict)
-    past: list[Path_] = field(default_factory=list)
+    past: list[Past] = field(default_factory=list)
 
 
 def step(state: DecoderState, rings: list[Ring], random: np.random.Generator) -> None:
