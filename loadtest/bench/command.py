@@ -129,7 +129,9 @@ class BenchCommand:
             help="engine: tokens per second of processor time, for a machine that others use",
         )
         parser.add_argument(
-            "--intra-threads", default="auto", help="engine: threads that compute each step together, as of the server"
+            "--intra-threads",
+            default="auto",
+            help="engine: threads that compute a step while one engine works, as of the server",
         )
         parser.add_argument(
             "--random-models", type=Path, help="engine: a folder for the random models, which the next run finds there"

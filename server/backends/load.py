@@ -5,6 +5,7 @@ from typing import Literal
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import ArtifactError
 from server.backends.base import Backend
+from server.runtime.huge_pages import huge_pages
 
 UseShortlist = Literal["auto", "on", "off"]
 HALF = ("fp16", "bf16")
@@ -56,7 +57,9 @@ def load_backend(
             raise ArtifactError(
                 f"backend onnx runs on the devices cpu and cuda, not on {device}: serve with --backend torchscript"
             )
-        return OnnxBackend(artifact, precision, use_shortlist, "cuda" if device == "cuda" else "cpu", threads=threads)
+        kind: Literal["cpu", "cuda"] = "cuda" if device == "cuda" else "cpu"
+        with huge_pages():
+            return OnnxBackend(artifact, precision, use_shortlist, kind, threads=threads)
     from server.backends.torchscript.backend import TorchScriptBackend
 
     return TorchScriptBackend(artifact, precision, device, use_shortlist=use_shortlist)

@@ -29,12 +29,11 @@ class EngineThread:
                     DECODING.leave()
                     queue.signal()
                     queue.wait(IDLE_WAIT)
-                elif engine.is_blocked:
+                    continue
+                if engine.is_blocked:
                     DECODING.leave()
                     queue.wait_for_long_work(engine.num_engines, IDLE_WAIT)
-                    self._step()
-                else:
-                    self._step()
+                self._step()
         finally:
             DECODING.leave()
 

@@ -1,4 +1,4 @@
-"""Threads around the engine: one engine per thread; all of them share one queue and one set of sessions."""
+"""Threads around the engine: one engine per thread; all of them share one queue and, on a device, one backend."""
 
 import threading
 import time

@@ -1,4 +1,5 @@
-"""The backend of ONNX Runtime: one session per graph, shared by all threads, on the CPU or on a CUDA device."""
+"""The backend of ONNX Runtime: one session per graph, shared by all threads, on the CPU or on a CUDA device; where
+several threads compute a step, a second one of each step graph."""
 
 import dataclasses
 import threading

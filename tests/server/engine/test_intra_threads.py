@@ -1,5 +1,6 @@
 """Threads that compute a step together while no other engine works."""
 
+import contextlib
 import dataclasses
 import itertools
 import sys
@@ -120,8 +121,11 @@ def test_other_threads_take_part_only_while_one_decoding_thread_has_work(artifac
 
 def run_times() -> dict[int, int]:
     """Nanoseconds that each thread of this process has run."""
-    tasks = Path("/proc/self/task")
-    return {int(task.name): int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir()}
+    times: dict[int, int] = {}
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            times[int(task.name)] = int((task / "schedstat").read_text().split()[0])
+    return times
 
 
 def is_asleep(thread: int) -> bool:
