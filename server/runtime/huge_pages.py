@@ -46,12 +46,11 @@ def move_to_huge_pages() -> int:
     size = huge_page_bytes()
     if not size:
         return 0
-    advice, agreed = MADV_COLLAPSE, 0
+    agreed = 0
     for start in huge_page_starts(anonymous_ranges(), size, _resident_of):
-        failure = _advise(start, size, advice)
-        if failure == errno.EINVAL and advice == MADV_COLLAPSE:
-            advice = MADV_HUGEPAGE
-            failure = _advise(start, size, advice)
+        failure = _advise(start, size, MADV_COLLAPSE)
+        if failure == errno.EINVAL:  # an older kernel
+            failure = _advise(start, size, MADV_HUGEPAGE)
         agreed += 0 if failure else size
     return agreed
 

@@ -57,9 +57,13 @@ def test_memory_is_moved_and_stays_as_it_is() -> None:
 
 
 @can_collapse
-def test_memory_that_nobody_uses_is_not_made_resident() -> None:
+def test_memory_of_which_little_is_used_is_not_made_resident() -> None:
     size = huge_pages.huge_page_bytes()
     memory = Memory(size, absent=16 * size)
+    for part in range(1, 17):
+        memory.map[part * size + size // 2] = 1
+    if memory.huge_bytes:
+        pytest.skip("this system has huge pages without being asked")
     huge_pages.move_to_huge_pages()
     assert sum(huge_pages._resident_of(start, size) for start in range(memory.start, memory.end, size)) <= 3 * size
 
@@ -126,7 +130,7 @@ def advised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing is advised elsewhere")
 def test_older_kernels_move_it_in_the_background(advised: list[int]) -> None:
     assert huge_pages.move_to_huge_pages() == 6 * MIB
-    assert advised == [MADV_COLLAPSE, MADV_HUGEPAGE, MADV_HUGEPAGE, MADV_HUGEPAGE]
+    assert advised == [MADV_COLLAPSE, MADV_HUGEPAGE] * 3
 
 
 @pytest.mark.parametrize("missing", ["enabled", "hpage_pmd_size"])
