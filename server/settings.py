@@ -44,7 +44,8 @@ class EngineSettings:
     intra_threads: str = setting(
         "auto",
         "threads that compute a step together while one decoding thread has work and all others sleep, on the CPU with "
-        "the backend onnx; auto: 2 for models with 1,024 dimensions or more (512 at fp32), else 1",
+        "the backend onnx; auto: 2 for models with 1,024 dimensions or more (512 at fp32) or, without a shortlist, "
+        "many words (8,192 for 512 dimensions), else 1",
         matches=r"auto|[1-9]\d?",
     )
     backend: Literal["onnx", "torchscript"] = setting("onnx", "runtime that executes the graphs")

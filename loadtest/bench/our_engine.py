@@ -21,8 +21,10 @@ class OurEngine:
     ) -> None:
         """`folder`: graphs and manifest, which are not checked. `threads`: as the setting intra_threads."""
         artifact = Artifact(folder, read_manifest(folder))
-        settings = EngineSettings(num_workers=num_workers, precision=precision, intra_threads=threads)
         shortlist: UseShortlist = "on" if use_shortlist else "off"
+        settings = EngineSettings(
+            num_workers=num_workers, precision=precision, shortlist=shortlist, intra_threads=threads
+        )
         count = intra_threads(artifact.manifest, settings)
         backend = load_backend(artifact, "onnx", precision, shortlist, threads=count)
         self.worker = EngineWorker(backend, settings, Metrics(), artifact.manifest.name)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from server.artifact.artifact import Artifact
-from server.artifact.manifest import ArtifactError
+from server.artifact.manifest import ArtifactError, Manifest
 from server.backends.base import Backend
 from server.runtime.huge_pages import huge_pages
 
@@ -49,7 +49,7 @@ def load_backend(
     not there: no other is taken in its place. `threads`: see OnnxBackend."""
     if backend not in BACKENDS:
         raise ArtifactError(f"unknown backend '{backend}': {' or '.join(BACKENDS)}")
-    use_shortlist = uses_shortlist(artifact, backend, graph_precision(backend, precision), shortlist)
+    use_shortlist = uses_shortlist(artifact.manifest, backend, graph_precision(backend, precision), shortlist)
     if backend == "onnx":
         from server.backends.onnx.backend import OnnxBackend
 
@@ -71,12 +71,12 @@ def graph_precision(backend: str, precision: str) -> str:
     return "fp32" if backend == "torchscript" and precision in HALF else precision
 
 
-def uses_shortlist(artifact: Artifact, format: str, precision: str, setting: UseShortlist) -> bool:
+def uses_shortlist(manifest: Manifest, format: str, precision: str, setting: UseShortlist) -> bool:
     """Whether steps score a shortlist. Raises ArtifactError for `on` if the artifact has none."""
-    has_shortlist = bool(artifact.manifest.graph(format, precision).step_shortlist)
+    has_shortlist = bool(manifest.graph(format, precision).step_shortlist)
     if setting == "on" and not has_shortlist:
         raise ArtifactError(
-            f"artifact '{artifact.manifest.name}' has no shortlist for {format} {precision}: use shortlist auto or "
+            f"artifact '{manifest.name}' has no shortlist for {format} {precision}: use shortlist auto or "
             "off, or export it from a checkpoint with a lexicon"
         )
     return has_shortlist and setting != "off"

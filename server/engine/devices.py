@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from server.artifact.artifact import Artifact
 from server.artifact.manifest import Manifest
 from server.backends.base import Backend
-from server.backends.load import graph_precision, load_backends
+from server.backends.load import graph_precision, load_backends, uses_shortlist
 from server.engine.self_test import run_self_test
 from server.settings import EngineSettings
 
 logger = logging.getLogger("ringmt")
 AUTO = "auto"
 SHARED_PRODUCT_BYTES = 4 * 2**20
-"""From feed-forward weights of so many bytes on, two threads that sleep between kernels compute a step of few sentences
-faster than one (loadtest/bench/results/README.md)."""
+"""If the largest product of a step has weights of so many bytes, two threads that sleep between kernels compute a step
+of few sentences faster than one (loadtest/bench/results/README.md)."""
 BYTES = {"int8": 1, "fp16": 2, "bf16": 2, "fp32": 4}
 
 
@@ -53,13 +53,21 @@ def load_tested(artifact: Artifact, settings: EngineSettings) -> list[Backend]:
 
 def intra_threads(manifest: Manifest, settings: EngineSettings) -> int:
     """Threads that compute a step of a model while no other engine works, at most as many as there are decoding
-    threads. Feed-forward layers are taken to be four times as wide as the model."""
+    threads. Raises ArtifactError, see uses_shortlist."""
     if settings.backend != "onnx" or settings.device != "cpu":
         return 1
-    width = manifest.num_heads * manifest.head_dim
-    is_large = 4 * width * width * BYTES[settings.precision] >= SHARED_PRODUCT_BYTES
+    is_large = largest_product_bytes(manifest, settings) >= SHARED_PRODUCT_BYTES
     wanted = (2 if is_large else 1) if settings.intra_threads == AUTO else int(settings.intra_threads)
     return min(wanted, settings.num_workers)
+
+
+def largest_product_bytes(manifest: Manifest, settings: EngineSettings) -> int:
+    """Bytes of the weights of the largest product of a step: of a feed-forward layer, taken to be four times as wide as
+    the model, or of the words where a step scores all of them."""
+    width = manifest.num_heads * manifest.head_dim
+    has_list = uses_shortlist(manifest, settings.backend, settings.precision, settings.shortlist)
+    outputs = max(4 * width, 0 if has_list else manifest.vocabulary_size)
+    return width * outputs * BYTES[settings.precision]
 
 
 def engine_places(backends: Sequence[Backend], num_workers: int) -> list[Backend]:

@@ -7,6 +7,7 @@ what they have.
 import contextlib
 import ctypes
 import errno
+import functools
 import mmap
 import sys
 from collections.abc import Callable, Iterator
@@ -23,8 +24,6 @@ MADV_HUGEPAGE: Final = 14
 """The kernel moves the memory in the background, 16 MiB in 10 seconds by default."""
 MADV_COLLAPSE: Final = 25
 """The kernel moves the memory before the call returns; from Linux 6.1 on."""
-
-_LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 Range = tuple[int, int]
 """Addresses: the first one, and the one behind the last."""
@@ -89,12 +88,17 @@ def _resident_of(start: int, size: int) -> int:
     """0 where the range is not mapped any more."""
     page = mmap.PAGESIZE
     resident = ctypes.create_string_buffer(size // page)
-    if _LIBC.mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), resident):
+    if _libc().mincore(ctypes.c_void_p(start), ctypes.c_size_t(size), resident):
         return 0
     return sum(status & 1 for status in resident.raw) * page
 
 
 def _advise(start: int, size: int, advice: int) -> int:
     """0, or the error's number."""
-    failed = _LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), advice)
+    failed = _libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(size), advice)
     return ctypes.get_errno() if failed else 0
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)

@@ -18,6 +18,7 @@ from server.backends.onnx.context import OnnxContext
 from server.backends.onnx.decoder_context import OnnxDecoderContext
 from server.backends.onnx.session import DEVICES, Device, OnnxGraph, open_graph
 from server.backends.state import DecoderState
+from server.runtime.huge_pages import huge_pages
 
 
 class OnnxBackend:
@@ -114,7 +115,7 @@ class OnnxBackend:
         return lambda: shared_step() if DECODING.is_one else step()
 
     def prepare_scores(self) -> None:
-        with self._opening:
+        with self._opening, huge_pages():
             if not self._scoring_steps:
                 in_context = "" if self._files.context is None else self._files.context.score
                 files = [file for file in (self._files.score, in_context) if file]

@@ -246,6 +246,17 @@ def test_large_models_have_two_threads_a_step(
     assert intra_threads(wide(tiny_manifest, width), settings) == together
 
 
+@pytest.mark.parametrize(
+    ("words", "shortlist", "together"), [(8192, "off", 2), (8192, "auto", 1), (8192, "on", 1), (4095, "off", 1)]
+)
+def test_models_that_score_many_words_have_them_too(
+    tiny_artifact: Path, words: int, shortlist: Literal["auto", "on", "off"], together: int
+) -> None:
+    manifest = dataclasses.replace(wide(Artifact.load(tiny_artifact).manifest, 256), vocabulary_size=words)
+    settings = EngineSettings(num_workers=2, precision="fp32", shortlist=shortlist)
+    assert intra_threads(manifest, settings) == together
+
+
 def test_other_runtimes_and_devices_have_threads_of_their_own(tiny_manifest: Manifest) -> None:
     large = wide(tiny_manifest, 1024)
     torch = EngineSettings(num_workers=4, backend="torchscript", precision="fp16", intra_threads="4")
