@@ -1,6 +1,7 @@
 """Distributes a translation over the lines of a cue, and over several cues."""
 
 import bisect
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ CONJUNCTION = 0.06
 NEAR = 64
 """Spaces on each side of the proportional place of a cut that are compared."""
 _SPACES = re.compile(r" +")
+_WORD = re.compile(r"\w")
 _CONJUNCTION = re.compile(
     r"(?:and|but|or|because|that|which|who|when|if|while|und|aber|oder|weil|dass|der|die|das|wenn|als|wie|sondern)\b"
 )
@@ -22,28 +24,42 @@ _CONJUNCTION = re.compile(
 
 def share(text: str, lengths: Sequence[int]) -> list[str]:
     """`text` cut into as many parts as there are `lengths`, about in proportion to them: at spaces, if possible behind
-    punctuation or before a conjunction. No part is empty, unless the text has too few characters; joined by the spaces
-    that they were cut at, or by nothing within a word, they are the text. NEAR spaces on each side of the
-    proportional place of a cut are compared."""
+    punctuation or before a conjunction. Every part has a word, unless the text has too few, and no part is empty,
+    unless it has too few characters; joined by the spaces that they were cut at, or by nothing within a word, they are
+    the text. NEAR spaces on each side of the proportional place of a cut are compared."""
     total, end, place = max(1, sum(lengths)), len(text), 0
     parts: list[str] = []
-    spaces = [match.span() for match in _SPACES.finditer(text) if match.start() and match.end() < end]
-    seen = 0
+    spaces, words_before, words = _cuts(text, len(lengths))
+    seen = words_used = 0
     for number, length in enumerate(lengths[:-1], 1):
         seen += length
         remaining = len(lengths) - number
         aim = end * seen / total
-        first, last = bisect.bisect_right(spaces, (place, end)), len(spaces) - remaining + 1
+        first = max(bisect.bisect_right(spaces, (place, end)), bisect.bisect_right(words_before, words_used))
+        last = bisect.bisect_right(words_before, words - remaining)
         if first < last:
             nearest = min(max(first, bisect.bisect_left(spaces, (math.ceil(aim), 0))), last - 1)
             near = spaces[max(first, nearest - NEAR) : min(last, nearest + NEAR)]
             cut = min(near, key=partial(_cost, text, aim))
+            words_used = words_before[bisect.bisect_left(spaces, cut)]
         else:
             at = min(end, place + max(1, (end - place) // (remaining + 1)))
             cut = (at, at)
         parts.append(text[place : cut[0]])
         place = cut[1]
     return [*parts, text[place:]]
+
+
+def _cuts(text: str, parts: int) -> tuple[list[tuple[int, int]], list[int], int]:
+    """The spaces at which a text may be cut, how many words stand before each, and how many there are. A dash, or other
+    punctuation between spaces, is a word where there are fewer words than `parts`."""
+    spaces = [match.span() for match in _SPACES.finditer(text) if match.start() and match.end() < len(text)]
+    starts, ends = [0, *(end for _, end in spaces)], [*(start for start, _ in spaces), len(text)]
+    is_word = [_WORD.search(text, *span) is not None for span in zip(starts, ends, strict=True)]
+    if sum(is_word) < parts:
+        is_word = [True] * len(is_word)
+    *words_before, words = itertools.accumulate(map(int, is_word))
+    return spaces, words_before, words
 
 
 def _cost(text: str, aim: float, space: tuple[int, int]) -> float:

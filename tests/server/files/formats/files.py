@@ -46,12 +46,19 @@ def balanced(text: str) -> str:
 
 
 def packed(parts: Sequence[tuple[str, str | bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """An archive of (name, content)."""
+    """An archive of (name, content), the same whenever it is made."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
         for name, content in parts:
-            archive.writestr(name, content)
+            archive.writestr(undated(name), content, method)
     return file.getvalue()
+
+
+def undated(name: str) -> zipfile.ZipInfo:
+    """A part of an archive of always the same date."""
+    part = zipfile.ZipInfo(name)
+    part.external_attr = 0o600 << 16
+    return part
 
 
 def word_xml(body: str) -> str:
@@ -106,7 +113,7 @@ def with_mimetype(archive: bytes, mimetype: str) -> bytes:
     file = io.BytesIO(packed([("mimetype", mimetype)], zipfile.ZIP_STORED))
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as after, zipfile.ZipFile(io.BytesIO(archive)) as before:
         for info in before.infolist():
-            after.writestr(info.filename, before.read(info))
+            after.writestr(undated(info.filename), before.read(info), zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 

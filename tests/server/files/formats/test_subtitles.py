@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from server.files.formats.base import Budget, DamagedFile, OpenedFile
@@ -69,6 +69,20 @@ def test_all_but_the_texts_of_cues_stays(
     assert written.count("\r") == text.count("\r") + newline.count("\r") * (written.count("\n") - text.count("\n"))
     shown = [cue for cue in cues_of(text) if re.search(r"\w", cue)]
     assert len([cue for cue in cues_of(written) if re.search(r"\w", cue)]) >= len(shown)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.sampled_from(["a", "word,", "and", "-", "...", "!", "\u2013"]), min_size=1, max_size=20).map(" ".join),
+    st.lists(st.integers(0, 20), min_size=1, max_size=6),
+)
+@example("and it rained, ... in the Rome we came home and it rained, ... in the Rome we came home", [25, 4, 12])
+def test_every_share_has_a_word(text: str, lengths: list[int]) -> None:
+    """Where there are enough: a cue of nothing but dots looks as if it were not translated."""
+    parts = share(text, lengths)
+    words = len(re.findall(r"\w+", text))
+    assert words < len(lengths) or all(re.search(r"\w", part) for part in parts)
+    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
 
 
 @settings(max_examples=40)
