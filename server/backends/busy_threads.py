@@ -1,27 +1,50 @@
-"""Which decoding threads of this process have work."""
+"""Which decoding threads of this process have work, and on which CPUs."""
 
 import threading
 
+from server.runtime.cpu_affinity import UNKNOWN, allow_all, current_cpu, keep_off
+
 
 class BusyThreads:
-    """Threads enter and leave by themselves; any thread may ask."""
+    """Threads enter and leave by themselves; any thread may ask.
+
+    Two of them never share a CPU for longer than a step where there are others: a kernel may wake both on one CPU and
+    leave the other idle for some milliseconds, as long as a short sentence takes. In a virtual machine it often does:
+    there a CPU that sleeps looks like one that the host has taken away (`available_idle_cpu` in Linux).
+    """
 
     def __init__(self) -> None:
-        self._idents: set[int] = set()
-        """Adding, removing and counting are atomic in CPython."""
+        self._cpus: dict[int, int] = {}
+        """Thread -> its CPU when its last step began. Setting, removing, copying and counting are atomic in CPython."""
+        self._kept_off: set[int] = set()
+        """Threads that do not run on all CPUs of the process."""
 
-    def enter(self) -> None:
-        """The calling thread has work."""
-        self._idents.add(threading.get_ident())
+    def enter(self, may_move: bool = False) -> None:
+        """The calling thread has work: a step begins. If it `may_move`, and another thread that has work was last seen
+        on its CPU, it goes to another CPU, and stays off those of the others until it `rests`."""
+        thread, cpu = threading.get_ident(), current_cpu()
+        if may_move and len(self._cpus) > (thread in self._cpus):
+            others = {place for other, place in list(self._cpus.items()) if other != thread}
+            if cpu != UNKNOWN and cpu in others and keep_off(others):
+                self._kept_off.add(thread)
+                cpu = current_cpu()
+        self._cpus[thread] = cpu
 
     def leave(self) -> None:
         """The calling thread has none."""
-        self._idents.discard(threading.get_ident())
+        self._cpus.pop(threading.get_ident(), None)
+
+    def rest(self) -> None:
+        """The calling thread has had no work for long: it may run on any CPU again."""
+        thread = threading.get_ident()
+        if thread in self._kept_off:
+            allow_all()
+            self._kept_off.discard(thread)
 
     @property
     def is_one(self) -> bool:
         """Whether at most one thread has work."""
-        return len(self._idents) <= 1
+        return len(self._cpus) <= 1
 
 
 DECODING = BusyThreads()

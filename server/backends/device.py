@@ -12,7 +12,8 @@ class Device:
     memory of the host. `precisions`: of graphs that it executes. `engines`: the most that run side by side on it, None
     for as many as the settings say. `slots`: sentences at the same time below which it is idle for a part of each step.
     `encoder_tokens`: padded source tokens of one encoder batch, at most. `threads`: of the host that compute a step
-    together while no other engine works."""
+    together while no other engine works. `runs_on_caller`: whether the calling thread computes a step, and starts no
+    others for it."""
 
     kind: DeviceKind
     index: int
@@ -23,6 +24,7 @@ class Device:
     slots: int
     encoder_tokens: int
     threads: int = 1
+    runs_on_caller: bool = False
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ class EngineThread:
         self.engine, self._in_flight = engine, in_flight
         self.heartbeat = time.monotonic()
         """When its last round began, a time.monotonic() value."""
+        self._may_move = engine.backend.device.runs_on_caller  # threads that it would start could run where it may
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def _run(self) -> None:
@@ -28,7 +29,8 @@ class EngineThread:
                 if engine.is_idle:
                     DECODING.leave()
                     queue.signal()
-                    queue.wait(IDLE_WAIT)
+                    if not queue.wait(IDLE_WAIT):
+                        DECODING.rest()
                     continue
                 if engine.is_blocked:
                     DECODING.leave()
@@ -36,9 +38,10 @@ class EngineThread:
                 self._step()
         finally:
             DECODING.leave()
+            DECODING.rest()
 
     def _step(self) -> None:
-        DECODING.enter()
+        DECODING.enter(self._may_move)
         try:
             self.engine.step()
         except Exception as error:  # resolve all callers; the engine continues without lanes

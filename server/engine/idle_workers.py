@@ -16,15 +16,17 @@ class IdleWorkers:
         """Those that do not run yet, of which some may have been woken."""
         return self._count
 
-    def wait(self, timeout: float) -> None:
-        """Block until `wake` chooses this worker or `timeout` seconds have passed, with the lock released meanwhile."""
+    def wait(self, timeout: float) -> bool:
+        """Block until `wake` chooses this worker or `timeout` seconds have passed, with the lock released meanwhile.
+        Returns whether it was chosen."""
         woken = threading.Condition(self._lock)
         self._sleeping.append(woken)
         self._count += 1
-        woken.wait(timeout)
+        was_chosen = woken.wait(timeout)
         self._count -= 1
         if woken in self._sleeping:
             self._sleeping.remove(woken)
+        return was_chosen
 
     def wake(self, count: int) -> None:
         """Wake up to `count` workers."""

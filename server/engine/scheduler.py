@@ -248,12 +248,13 @@ class RequestQueue:
             self._long_work.end()
             self._idle_workers.wake(1)
 
-    def wait(self, timeout: float) -> None:
-        """For workers: block until something waits, the queue is closed, or `timeout` seconds have passed. New
-        sentences wake as many workers as there are sentences."""
+    def wait(self, timeout: float) -> bool:
+        """For workers: block until something waits, the queue is closed, or `timeout` seconds have passed; False then.
+        New sentences wake as many workers as there are sentences."""
         with self._lock:
-            if not (self._count or self._side_tasks or self._closed):
-                self._idle_workers.wait(timeout)
+            if self._count or self._side_tasks or self._closed:
+                return True
+            return self._idle_workers.wait(timeout)
 
     def wait_for_long_work(self, num_engines: int, timeout: float) -> None:
         """For a worker that has nothing but long work to do: block until it may begin, a short request arrives, the

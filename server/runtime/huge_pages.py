@@ -17,6 +17,7 @@ from typing import Final
 from server.runtime.process_memory import resident_bytes
 
 SYSTEM_SETTINGS: Final = Path("/sys/kernel/mm/transparent_hugepage")
+MAPS: Final = Path("/proc/self/maps")
 MIN_RESIDENT: Final = 7 / 8
 """Part of a huge page that must be resident: the rest becomes resident, too."""
 LARGE_BYTES: Final = 4 * 2**20
@@ -67,8 +68,12 @@ def huge_page_bytes() -> int:
 
 
 def anonymous_ranges() -> Iterator[Range]:
-    """The private memory of this process that can be written and belongs to no file."""
-    for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+    """The private memory of this process that can be written and belongs to no file; none where /proc has no maps."""
+    try:
+        lines = MAPS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
         addresses, permissions, _, _, inode, *name = line.split(maxsplit=5)
         if permissions == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
             start, end = (int(address, 16) for address in addresses.split("-"))

@@ -37,7 +37,7 @@ class OnnxBackend:
     ) -> None:
         self.manifest = artifact.manifest
         self.shortlist = use_shortlist
-        self.device = dataclasses.replace(DEVICES[device], threads=threads)
+        self.device = dataclasses.replace(DEVICES[device], threads=threads, runs_on_caller=device == "cpu")
         self._device: Device = device
         self._memory_on_device = device != "cpu" if memory_on_device is None else memory_on_device
         self._artifact, self._files = artifact, self.manifest.graph("onnx", precision)

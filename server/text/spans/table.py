@@ -31,6 +31,11 @@ ROWS = (*TEMPLATES, *TAGS, *MESSAGES, *ADDRESSES, *DATA, *FILES, *_SYMBOLS)
 _PROTECTED = re.compile(joined(ROWS), re.DOTALL)
 # Every match has at least one of these. Most sentences have none, and trying all patterns takes ten times as long.
 _HINT = re.compile("|".join(dict.fromkeys(row.hint for row in ROWS)))
+# Most sentences are words of letters with one capital at most, at their beginnings, and signs behind words: they have
+# no hint. To try every hint at every character takes ten times as long.
+_PLAIN = re.compile(r"(?:(?!\w*?(?:yy|[a-f]{8}))[A-Z]?[^\W\d_A-Z]{0,15}+(?:'[a-xz]{1,2})?[.,;!?]?(?: |\Z))*+")
+_PLAIN_LENGTH = 2_048
+"""Characters of the longest text that is looked at as a whole."""
 OUTER_EMOJI = re.compile(EMOJI)
 EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 """The last character of an emoji."""
@@ -39,4 +44,6 @@ EMOJI_END = re.compile(f"{_EMOJI}|{_JOINED}")
 def protected_spans(text: str) -> list[tuple[int, int]]:
     """Start and end of every span that is not translated, for any vocabulary; no sentence ends inside of one. Linear in
     len(text)."""
+    if len(text) <= _PLAIN_LENGTH and _PLAIN.fullmatch(text):
+        return []
     return list(find_spans(_PROTECTED, text)) if has_hint(_HINT, text) else []

@@ -109,6 +109,13 @@ def test_files_are_left_alone(tmp_path: Path) -> None:
         del holder
 
 
+def test_a_sandbox_that_does_not_list_its_memory_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(huge_pages, "MAPS", tmp_path / "maps")
+    assert huge_pages.move_to_huge_pages() == 0
+
+
 @pytest.fixture
 def advised(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """What a kernel that refuses MADV_COLLAPSE is asked to do with three huge pages."""

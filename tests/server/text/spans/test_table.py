@@ -5,6 +5,7 @@ import string
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,6 +123,39 @@ def test_hints_of_a_long_text_are_found_in_its_parts(before: str, row: Row, size
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(search, "_AT_ONCE", size)
             assert search.has_hint(hint, text) == bool(hint.search(text))
+
+
+PLAIN_WORD = st.from_regex(r"[A-Z]?[a-fymsTGHMUC\u00e9\u0434]{0,18}('[a-y]{1,3})?[.,;!?:-]?", fullmatch=True)
+
+
+@given(st.lists(PLAIN_WORD, max_size=8).map(" ".join))
+@hypothesis.example("Fayyad").via("a format of dates")
+@hypothesis.example("It'yy").via("the same behind an apostrophe")
+@hypothesis.example("xdeadbeef").via("a hash")
+@hypothesis.example("McDonald GMT HHmm").via("capitals")
+@hypothesis.example("a.b d.M").via("signs between letters")
+def test_no_hint_is_in_plain_words(text: str) -> None:
+    if table._PLAIN.fullmatch(text):
+        assert not table._HINT.search(text)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_span_is_plain_words(row: Row) -> None:
+    assert not any(table._PLAIN.fullmatch(example) for example in row.examples)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The weather is nice today. It's late, isn't it?",
+        "Die alte Br\u00fccke war gesperrt; wir fahren mit der F\u00e4hre!",
+        "\u0413\u0434\u0435 \u043f\u043e\u0435\u0437\u0434?",
+    ],
+)
+def test_sentences_of_everyday_words_are_plain(text: str) -> None:
+    assert table._PLAIN.fullmatch(text)
+    assert protected_spans(text) == []
 
 
 class Searched:
