@@ -25,7 +25,11 @@ def figures(case: str, file: str) -> tuple[dict[str, float], dict[str, float], d
 
 @pytest.mark.parametrize(
     ("head", "file"),
-    [("imported shape (tokens/s)", "imported"), ("imported shape, VNNI (tokens/s)", "imported-vnni")],
+    [
+        ("imported shape (tokens/s)", "imported"),
+        ("imported shape, VNNI (tokens/s)", "imported-vnni"),
+        ("imported shape, Zen 5 (tokens/s)", "imported-zen5"),
+    ],
 )
 def test_the_speed_of_imported_shapes_is_what_was_measured(head: str, file: str) -> None:
     rows = table(head, PAGE)
@@ -37,6 +41,19 @@ def test_the_speed_of_imported_shapes_is_what_was_measured(head: str, file: str)
     assert len(rows) == sum(row.endswith((", full attention", ", no ring")) for row in measured(file))
 
 
+def test_the_speed_beside_transformers_is_what_was_measured() -> None:
+    rows = table("fp32, Zen 5 (tokens/s)", PAGE)
+    for case, *cells in rows:
+        found = re.fullmatch(r"(\S+), beam (\d), (\d+) sentences?", case)
+        assert found is not None
+        shape, beam, batch = found.groups()
+        name = f"{shape} fp32 beam {beam} batch {batch}, {kind(shape)}"
+        listed, whole = measured("imported-fp32")[name + LISTED], measured("imported-fp32")[name]
+        speeds = [listed["ours"], whole["ours"], whole["peer"]]
+        assert cells == [*(f"{speed:,.0f}" for speed in speeds), f"{listed['ratio']:.2f}", f"{whole['ratio']:.2f}"]
+    assert len(rows) == 6
+
+
 def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:
     rows = table("imported shape (MiB)", PAGE)
     for shape, *cells in rows:
@@ -46,14 +63,20 @@ def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:
     assert rows
 
 
-def test_the_service_of_a_firefox_shape_is_what_was_measured() -> None:
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        ("firefox-service", r"(\S+) and (\S+) sentences a second \((\S+) times\), with a p95 of (\S+) and (\S+) s"),
+        ("firefox-service-zen5", r"json`\) (\S+) and (\S+) a second \((\S+) times\), with a p95 of (\S+) and (\S+) s"),
+    ],
+)
+def test_the_service_of_a_firefox_shape_is_what_was_measured(file: str, sentence: str) -> None:
     throughput, latency, words = (
-        measured("firefox-service")[f"64 clients: {what}"]
-        for what in ("throughput", "p95 latency", "words of a translation")
+        measured(file)[f"64 clients: {what}"] for what in ("throughput", "p95 latency", "words of a translation")
     )
-    sentence = re.search(r"(\S+) and (\S+) sentences a second \((\S+) times\), with a p95 of (\S+) and (\S+) s", PAGE)
-    assert sentence is not None
-    assert sentence.groups() == (
+    found = re.search(sentence, PAGE)
+    assert found is not None
+    assert found.groups() == (
         *(f"{throughput[side]:,.0f}" for side in ("ours", "peer")), f"{throughput['ratio']:.2f}",
         *(f"{latency[side]:.2f}" for side in ("ours", "peer")),
     )  # fmt: skip

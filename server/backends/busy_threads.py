@@ -8,9 +8,9 @@ from server.runtime.cpu_affinity import UNKNOWN, allow_all, current_cpu, keep_of
 class BusyThreads:
     """Threads enter and leave by themselves; any thread may ask.
 
-    Two of them never share a CPU for longer than a step where there are others: a kernel may wake both on one CPU and
-    leave the other idle for some milliseconds, as long as a short sentence takes. In a virtual machine it often does:
-    there a CPU that sleeps looks like one that the host has taken away (`available_idle_cpu` in Linux).
+    Two of them do not share a CPU for long where there are others. Linux may wake both on one CPU, where they take
+    turns for milliseconds, as long as a short sentence takes, while another one is idle: in a virtual machine it often
+    did after a pause (loadtest/bench/results/README.md).
     """
 
     def __init__(self) -> None:

@@ -67,6 +67,6 @@ def test_limits_and_keys(locked: Locked) -> None:
 
 def test_a_film_may_take_as_long_as_a_file(tiny_artifact: Path) -> None:
     lines = list(itertools.islice(itertools.cycle(SENTENCES), 40))
-    with ready(settings_for(tiny_artifact, request_timeout=0.05, file_timeout=60)) as server, server.client() as http:
+    with ready(settings_for(tiny_artifact, request_timeout=0.001, file_timeout=60)) as server, server.client() as http:
         assert http.post(URL, json=film(lines)).status_code == 200
-        assert http.post(URL, json=film(lines), headers={"X-Request-Timeout": "0.05"}).status_code == 504
+        assert http.post(URL, json=film(lines), headers={"X-Request-Timeout": "0.001"}).status_code == 504

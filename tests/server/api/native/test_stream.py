@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from server.api.admission.server_sent_events import EventStream
 from server.engine.lane import Lane
+from server.translation.streaming import Progress
 from tests.models import SENTENCES
 from tests.server.api.conftest import PATIENCE, RunningServer, ready, settings_for, until
 
@@ -122,7 +123,16 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, memory: str, fields:
         assert "".join(event) == translation["text"]
 
 
-def test_beginnings_come_while_it_is_decoded_and_grow(server: RunningServer) -> None:
+def test_beginnings_come_while_it_is_decoded_and_grow(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each by itself, with an engine that goes on when the last one is read: a fast one is told of in fewer."""
+    record = Progress.record
+
+    def recorded(progress: Progress, index: int, ids: tuple[int, ...] | None) -> None:
+        record(progress, index, ids)
+        if threading.current_thread().name.startswith("engine-"):
+            until(lambda: not progress._updates, "the event loop has read it")
+
+    monkeypatch.setattr(Progress, "record", recorded)
     event = [data for name, data in stream(server, text=list(SENTENCES), beam_size=1) if name == "beginning"]
     for number in range(len(SENTENCES)):
         mine = [translation for translation in event if translation["text"] == number]
