@@ -52,6 +52,8 @@ def test_the_speed_beside_transformers_is_what_was_measured() -> None:
         speeds = [listed["ours"], whole["ours"], whole["peer"]]
         assert cells == [*(f"{speed:,.0f}" for speed in speeds), f"{listed['ratio']:.2f}", f"{whole['ratio']:.2f}"]
     assert len(rows) == 6
+    theirs, ours = (measured("imported-fp32")[f"opus-mt fp32, {which}: memory"] for which in ("peer", "full attention"))
+    assert f"transformers grew by {theirs['ours']:,.0f} MiB, RingMT by {ours['ours']:,.0f} over all words." in PAGE
 
 
 def test_the_memory_of_imported_shapes_is_what_was_measured() -> None:

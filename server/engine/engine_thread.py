@@ -18,7 +18,7 @@ class EngineThread:
         self.engine, self._in_flight = engine, in_flight
         self.heartbeat = time.monotonic()
         """When its last round began, a time.monotonic() value."""
-        self._may_move = engine.backend.device.runs_on_caller  # threads that it would start could run where it may
+        self._may_move = engine.backend.device.runs_on_caller  # else a step's threads are confined with it
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def _run(self) -> None:

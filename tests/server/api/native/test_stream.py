@@ -124,7 +124,7 @@ def test_it_ends_in_the_plain_answer(server: RunningServer, memory: str, fields:
 
 
 def test_beginnings_come_while_it_is_decoded_and_grow(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each by itself, with an engine that goes on when the last one is read: a fast one is told of in fewer."""
+    """The engine waits until each of them is read: the stream of a fast one joins several."""
     record = Progress.record
 
     def recorded(progress: Progress, index: int, ids: tuple[int, ...] | None) -> None:
