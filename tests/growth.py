@@ -172,21 +172,26 @@ def _usual(run: Callable[[str], object], ordinary: str, size: int, runs: int) ->
 
 
 def fastest(run: Callable[[str], object], text: str, runs: int) -> float:
-    """Seconds of this thread's processor time that the shortest of several runs takes."""
+    """`thread_seconds` of the shortest of several runs."""
 
-    def once() -> float:
-        collects = gc.isenabled()
-        gc.disable()  # a full collection visits what other tests have left
-        started = time.thread_time()
-        try:
-            with _ended_after(MAX_SECONDS, text):
-                run(text)
-            return max(1e-7, time.thread_time() - started)
-        finally:
-            if collects:
-                gc.enable()
+    def once() -> None:
+        with _ended_after(MAX_SECONDS, text):
+            run(text)
 
-    return min(once() for _ in range(runs))
+    return min(max(1e-7, thread_seconds(once)) for _ in range(runs))
+
+
+def thread_seconds(run: Callable[[], object]) -> float:
+    """This thread's processor time of one run, without collections: they visit what other tests have left."""
+    collects = gc.isenabled()
+    gc.disable()
+    started = time.thread_time()
+    try:
+        run()
+        return time.thread_time() - started
+    finally:
+        if collects:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import codecs
 import contextlib
 import csv
 import io
-import time
 from collections.abc import Callable
 from unittest.mock import patch
 
@@ -26,6 +25,7 @@ from server.translation_memory.exchange import (
     tmx_units,
 )
 from server.translation_memory.pairs import Pair
+from tests.growth import thread_seconds
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 PARTS = st.sampled_from(
@@ -176,10 +176,12 @@ def test_long_tokens_are_read_in_time_of_their_length(begin: str, end: str) -> N
 def check_time(written: Callable[[int], str], few: int) -> None:
     def seconds(times: int) -> float:
         data = written(times).encode()
-        started = time.process_time()
-        with contextlib.suppress(MalformedFile):
-            read_pairs(data, "tmx", "en", "de")
-        return time.process_time() - started
+
+        def read() -> None:
+            with contextlib.suppress(MalformedFile):
+                read_pairs(data, "tmx", "en", "de")
+
+        return thread_seconds(read)
 
     short, long = map(min, zip(*[(seconds(few), seconds(16 * few)) for _ in range(3)], strict=True))  # in turns
     assert long < 64 * short + 0.05
