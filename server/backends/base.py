@@ -59,7 +59,8 @@ class Backend(Protocol):
     def bind(self, state: DecoderState) -> Step:
         """Prepare the step graph to run over a state that `new_state` made, without copies where the runtime allows.
 
-        The returned call does not advance the clock: the engine does so after it has read the candidates.
+        The returned call runs over the state's first `batch_size` slots. It does not advance the clock: the engine does
+        so after it has read the candidates.
         """
         ...
 

@@ -63,6 +63,14 @@ class EntryBlocks:
         self._entry[rows] = entry
         self._own_key[rows], self._kept_key[rows] = written_keys(entry, self._all)
 
+    def move_slot(self, source: int, target: int) -> None:
+        """Let the block of a slot be the one of another."""
+        block = self._row[FIRST : FIRST + BLOCK]
+        old, new = self._slot_row[source] + block, self._slot_row[target] + block
+        for array in (self._own_key, self._kept_key, self._entry):
+            array[new] = array[old]
+        self.num_used[target], self.has_room[target] = self.num_used[source], self.has_room[source]
+
     def copy_slots(self, other: "EntryBlocks", slots: Sequence[int]) -> None:
         """Copy `slots` of others, all of whose entries there are here, too, to slots 0, 1, ..."""
         rows = other._slot_row[list(slots), None] + self._row[FIRST : FIRST + BLOCK]

@@ -60,6 +60,8 @@ class Memory(Protocol):
 
     keeps_rows: bool
     """Whether the rows' ancestry and the tables of ring slots are the memory's, too; then the state has none."""
+    runs_first_slots: bool
+    """Whether a step may run over the first slots alone; then it is a HostMemory."""
 
     @property
     def document(self) -> Mapping[str, Layout]:
@@ -93,6 +95,7 @@ class HostMemory:
     """Memory in NumPy arrays, which graphs on the CPU read and write in place."""
 
     keeps_rows = False
+    runs_first_slots = True
 
     def __init__(self, tensors: Iterable[Tensor], sizes: Mapping[str, int], document: Mapping[str, Layout]) -> None:
         """Memory for `tensors` (see `memory_inputs`); `sizes`: of their free axes. Raises KeyError for a missing
@@ -140,6 +143,11 @@ class HostMemory:
         for name, buffer in self._documents:
             if name.startswith("sentence_keep"):
                 buffer[slot] = 0
+
+    def move_slot(self, source: int, target: int) -> None:
+        """Copy a slot to another one of this memory."""
+        for array in (*self.arrays.values(), *self.odd.values()):
+            array[target] = array[source]
 
     def copy_slots(self, other: Memory, slots: Sequence[int]) -> None:
         assert isinstance(other, HostMemory)

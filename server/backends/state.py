@@ -13,13 +13,15 @@ from server.backends.arrays import Floats as Floats
 from server.backends.arrays import Ints as Ints
 from server.backends.entry_blocks import BLOCK, FIRST, EntryBlocks, live_entries
 from server.backends.memory import Encoded as Encoded
+from server.backends.memory import HostMemory, Memory
 from server.backends.memory import Layout as Layout
-from server.backends.memory import Memory
 from server.backends.memory import document_layout as document_layout
 from server.backends.ring_tables import RingTables
 
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row without a hypothesis: its candidates are never among the best."""
+NO_TOKEN = -1
+"""The candidates of an idle slot which no step has computed."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class DecoderState:
         self._has_tables = not memory.keeps_rows
         entries = capacity * beam if self._has_tables else 0
         self.slots, self.beam, self.capacity, self.source_length = slots, beam, capacity, source_length
+        self.batch_size = slots
+        """The next step runs over so many slots, the first ones; fewer than all only where the memory allows it."""
         self.rows = (Rows.empty(slots, beam, entries), Rows.empty(slots, beam, entries))
         self.is_row: Bools = np.zeros((slots, beam), np.bool_)
         self.position: Ints = np.zeros(slots, np.int64)
@@ -93,7 +97,9 @@ class DecoderState:
         self.source_keep: Flags = np.zeros((slots, source_length), np.int32)
         self._beams, self._pieces = np.arange(beam), np.arange(source_length)
         wide = (slots, 2 * beam)
-        self.candidates = Candidates(np.zeros(wide, np.float32), np.zeros(wide, np.int64), np.zeros(wide, np.int64))
+        score: Floats = np.full(wide, DEAD_SCORE)
+        token: Ints = np.full(wide, NO_TOKEN)
+        self.candidates = Candidates(score, token, np.zeros(wide, np.int64))
         self.source_keep[:, 0] = 1  # idle slots attend to one zero key, so that their arithmetic stays finite
         self._tables = RingTables.of(capacity, beam)
         self._max_positions = manifest.ring_capacity
@@ -249,7 +255,9 @@ class DecoderState:
 
     def release(self, slot: int) -> None:
         """Make the slot idle: no live row, and one source key, so that the sentence is not read again."""
-        self.current.score[slot] = DEAD_SCORE
+        for scores in (self.rows[0].score, self.rows[1].score, self.candidates.score):  # steps may leave the slot out
+            scores[slot] = DEAD_SCORE
+        self.candidates.token[slot] = NO_TOKEN
         self.is_row[slot] = False
         self.is_running[slot] = 0
         self._reset_position(slot)
@@ -260,6 +268,8 @@ class DecoderState:
         """Make all slots idle: as before the first step."""
         for rows in self.rows:
             rows.score[:], rows.ancestry[:] = DEAD_SCORE, False
+        self.candidates.score[:], self.candidates.token[:] = DEAD_SCORE, NO_TOKEN
+        self.batch_size = self.slots
         self.is_row[:] = False
         self.position[:] = self.is_running[:] = 0
         self.source_keep[:] = self._pieces < 1
@@ -267,6 +277,20 @@ class DecoderState:
             self.memory.release(slot)
         self.clock = self._next_block = 0
         self._select_entries()
+
+    def move_slot(self, source: int, target: int) -> None:
+        """Move a sentence to an idle slot, where a step may run over the first slots alone."""
+        assert isinstance(self.memory, HostMemory)
+        rows = self.current
+        for array in (
+            rows.token, rows.parent, rows.score, rows.ancestry, self.is_row, self.position, self.is_running,
+            self.own_key, self.kept_key, self.key_age, self._write_entry, self.source_keep,
+        ):  # fmt: skip
+            array[target] = array[source]
+        if self._blocks is not None:
+            self._blocks.move_slot(source, target)
+        self.memory.move_slot(source, target)
+        self.release(source)
 
     def copy_slots(self, other: "DecoderState", slots: Sequence[int]) -> None:
         """Copy `slots` of another state to slots 0, 1, ...; only valid while all slots of this one are idle, and if

@@ -4,6 +4,15 @@ from typing import NamedTuple
 
 from server.backends.device import DeviceKind
 
+FEW = 8
+"""Up to so many slots a batch on a CPU is as large as its sentences need: an idle slot costs nearly as much as one in
+use. Larger ones are multiples of it."""
+MIN_SOURCE = 16
+"""Pieces for which every batch has room: steps of shorter sentences take at most 2% longer (bundled model), and few
+arrivals change the shape."""
+MAX_SPARE_BYTES = 2**22
+"""Of FEW slots at MIN_SOURCE pieces, for a batch to have them from the beginning."""
+
 
 class BatchShape(NamedTuple):
     """Slots for sentences, pieces of the longest source, slots of every ring."""
@@ -19,12 +28,23 @@ def keep_or_round(needed: int, current: int, rounded: int) -> int:
 
 
 def round_up_slots(needed: int, most: int, device: DeviceKind) -> int:
-    """Multiples of 8: few shapes, little idle arithmetic. Up to 8 as many as needed on a CPU, where an idle slot costs
-    nearly as much as one in use; elsewhere, where steps are recorded for each shape, 1, 2, 4 and 8."""
-    if device == "cpu" and needed <= 8:
+    """Multiples of FEW: few shapes, little idle arithmetic. Up to FEW as many as needed on a CPU; elsewhere, where
+    steps are recorded for each shape, 1, 2, 4 and 8."""
+    if device == "cpu" and needed <= FEW:
         return min(most, needed)
-    sizes = [size for size in (1, 2, 4, 8) if size >= needed]
-    return min(most, sizes[0] if sizes else -(-needed // 8) * 8)
+    sizes = [size for size in (1, 2, 4, FEW) if size >= needed]
+    return min(most, sizes[0] if sizes else -(-needed // FEW) * FEW)
+
+
+def round_up_source(needed: int) -> int:
+    """Multiples of 8, at least MIN_SOURCE."""
+    return max(MIN_SOURCE, -(-needed // 8) * 8)
+
+
+def min_slots(bytes_of_one: int) -> int:
+    """Slots that a batch has at least, where steps may run over some of them: FEW, if they are small. To move a few
+    sentences to other arrays takes as long as a step of theirs."""
+    return FEW if FEW * bytes_of_one <= MAX_SPARE_BYTES else 1
 
 
 def ring_capacity_for(positions: int, most: int) -> int:

@@ -30,6 +30,12 @@ class History:
         for copy, original in ((self._tokens, other._tokens), (self._parents, other._parents)):
             copy[steps, : len(slots)] = original[steps][:, slots]
 
+    def move_slot(self, source: int, target: int, first: int, end: int) -> None:
+        """Copy a slot to another one: the steps at the clocks from `first` to before `end`."""
+        steps = np.arange(first, end) % len(self._tokens)
+        for array in (self._tokens, self._parents):
+            array[steps, target] = array[steps, source]
+
     def of(self, slot: int, first: int, end: int) -> list[Choices]:
         """The choices of a slot's rows in the steps at the clocks from `first` to before `end`."""
         steps = np.arange(first, end) % len(self._tokens)

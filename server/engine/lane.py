@@ -8,7 +8,15 @@ import numpy as np
 from server.backends.base import Backend, Step
 from server.backends.memory import Layout, document_layout, fits_document
 from server.backends.state import DEAD_SCORE, DecoderState
-from server.engine.batch_shape import BatchShape, keep_or_round, ring_capacity_for, round_up_slots
+from server.engine.batch_shape import (
+    MIN_SOURCE,
+    BatchShape,
+    keep_or_round,
+    min_slots,
+    ring_capacity_for,
+    round_up_slots,
+    round_up_source,
+)
 from server.engine.beam import backtrack, finished_candidates
 from server.engine.constraint import ConstrainedRows
 from server.engine.history import Choices, History
@@ -21,8 +29,8 @@ from server.engine.stopping_criteria import StoppingCriteria
 
 
 class Lane:
-    """Slots of one kind. Grows and shrinks with its sentences; the step graph sees only `state.slots` slots, and rings
-    as long as the running sentences need.
+    """Slots of one kind. Grows and shrinks with its sentences: steps run over `state.batch_size` slots, with rings as
+    long as the running sentences need.
 
     `awaiting_first_token` are the sentences that have not made a step yet.
     """
@@ -48,7 +56,10 @@ class Lane:
         """Slots of sentences whose next token is given."""
         self._constrained: set[int] = set()
         """Slots of sentences in which words are forbidden."""
-        self._resize(BatchShape(1, 16, ring_capacity_for(1, self._max_ring)), document, [])
+        self._resize(BatchShape(1, MIN_SOURCE, ring_capacity_for(1, self._max_ring)), document, [])
+        memory = self.state.memory
+        can_be_part = memory.runs_first_slots and not document
+        self._min_slots = min(max_slots, min_slots(memory.ring_bytes + memory.source_bytes)) if can_be_part else 1
 
     def _resize(self, shape: BatchShape, document: Mapping[str, Layout], keep: list[int]) -> None:
         """Move the sentences of the slots in `keep` to the first slots of a state of another shape. If that fails,
@@ -90,17 +101,41 @@ class Lane:
             return
         longest, document = max(content.length for content in contents), document_layout(contents)
         positions = min(self.state.num_ring_slots, self._max_ring)
+        batch_size = self._batch_size_for(len(contents))
         shape = BatchShape(
-            slots=keep_or_round(
-                len(contents),
-                self.state.slots,
-                round_up_slots(len(contents), self.max_slots, self.backend.device.kind),
-            ),
-            source_length=keep_or_round(longest, self.state.source_length, -(-longest // 8) * 8),
+            slots=keep_or_round(len(contents), self.state.slots, max(self._min_slots, batch_size)),
+            source_length=keep_or_round(longest, self.state.source_length, round_up_source(longest)),
             ring=keep_or_round(positions, self.state.capacity, ring_capacity_for(positions, self._max_ring)),
         )
         if shape != self._shape or not fits_document(self.state.memory, document):
             self._resize(shape, document, self._occupied())
+        self._set_batch_size(batch_size)
+
+    def _batch_size_for(self, sentences: int) -> int:
+        return round_up_slots(sentences, self.max_slots, self.backend.device.kind)
+
+    def _set_batch_size(self, size: int) -> None:
+        """Let steps run over the first `size` slots, to which the sentences behind them move, where the memory allows
+        it."""
+        if not self.state.memory.runs_first_slots:
+            return
+        for slot in self._occupied():
+            if slot >= size:
+                self._move(slot, self.running.index(None))
+        self.state.batch_size = min(size, self.state.slots)
+
+    def _move(self, source: int, target: int) -> None:
+        """Move a sentence to a free slot."""
+        running = self.running[source]
+        assert running is not None
+        self.running[target], self.running[source] = running, None
+        self._history.move_slot(source, target, running.first_clock, self.state.clock)
+        self._stopping.move_slot(source, target)
+        self.state.move_slot(source, target)
+        for slots_of in (self._forced, self._constrained):
+            if source in slots_of:
+                slots_of.remove(source)
+                slots_of.add(target)
 
     @property
     def _shape(self) -> BatchShape:
@@ -114,6 +149,7 @@ class Lane:
         if self.state.lacks_room:
             ring = ring_capacity_for(self.state.num_ring_slots, self._max_ring)
             self._resize(self._shape._replace(ring=ring), self.state.memory.document, self._occupied())
+            self._set_batch_size(self._batch_size_for(self.num_running))
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Put a sentence into a free slot, after `resize_for`; it takes part in the next step. Raises ValueError when

@@ -9,7 +9,7 @@ from server.backends.state import DecoderState
 from server.engine.batch_shape import BatchShape
 from server.engine.history import History
 
-MAX_BYTES = 2**22
+MAX_BYTES = 2**23
 """Of all states that are kept. A larger state is not kept: its steps take much longer than its binding."""
 
 

@@ -36,6 +36,12 @@ class StoppingCriteria:
         self.beam_size[slot], self.max_length[slot], self.num_finished[slot] = beam_size, max_length, 0
         self.first_limit = min(self.first_limit, clock + max_length)
 
+    def move_slot(self, source: int, target: int) -> None:
+        """Move a sentence to an idle slot."""
+        for values in (self.beam_size, self.max_length, self.num_finished):
+            values[target] = values[source]
+        self.release(source)
+
     def release(self, slot: int) -> None:
         """Make the slot idle."""
         self.beam_size[slot], self.max_length[slot], self.num_finished[slot] = 1, self._longest, 0

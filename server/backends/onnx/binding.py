@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import onnxruntime
 
 from server.artifact.manifest import ArtifactError
-from server.artifact.signature import LOG_PROBABILITY
+from server.artifact.signature import LOG_PROBABILITY, Tensor
 from server.backends.arrays import Array, Floats
 from server.backends.base import input_arrays
 from server.backends.memory import Encoded, HostMemory, Layout, Memory, turned
@@ -21,6 +21,7 @@ class DeviceMemory:
     the host and copied to the device before the next step."""
 
     keeps_rows = False
+    runs_first_slots = False
 
     def __init__(self, host: HostMemory, device: str) -> None:
         self._host = host
@@ -92,25 +93,39 @@ class DeviceMemory:
 
 
 def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
-    """A step that copies nothing: it is bound once for each parity of the clock (see DecoderState.inputs). Raises
-    ArtifactError for tensors that this server does not know."""
-    bindings = []
-    for parity in (0, 1):
+    """A step that copies nothing: it is bound once for each size of the batch and each parity of the clock (see
+    DecoderState.inputs). Raises ArtifactError for tensors that this server does not know."""
+    run = graph.session.run_with_iobinding
+    bindings: dict[tuple[int, int], onnxruntime.IOBinding] = {}
+
+    def bind(size: int, parity: int) -> onnxruntime.IOBinding:
         binding = graph.session.io_binding()
         arrays = input_arrays(graph.signature, {**state.inputs(parity), **memory.inputs(parity)}, graph.name)
-        for name, array in arrays.items():
+        for name, array in first_slots(graph.signature.inputs, arrays, size).items():
             binding.bind_input(name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data)
         written = {**state.outputs(parity), **memory.outputs(parity)}
+        written = first_slots(graph.signature.outputs, written, size)
         _bind_outputs(binding, written, graph.signature.output_names)
-        bindings.append(binding)
-    run = graph.session.run_with_iobinding
+        bindings[size, parity] = binding
+        return binding
 
     def step() -> onnxruntime.IOBinding:
-        binding = bindings[state.clock % 2]
+        size, parity = state.batch_size, state.clock % 2
+        binding = bindings.get((size, parity)) or bind(size, parity)
         run(binding)
         return binding
 
+    bind(state.batch_size, state.clock % 2)
     return step
+
+
+def first_slots(tensors: Sequence[Tensor], arrays: Mapping[str, Array], size: int) -> dict[str, Array]:
+    """The arrays of `tensors`, those with an axis of slots cut to the first `size`: views, not copies."""
+    return {
+        tensor.name: arrays[tensor.name][:size] if tensor.axes[0] == "slot" else arrays[tensor.name]
+        for tensor in tensors
+        if tensor.name in arrays
+    }
 
 
 def bind_device(graph: OnnxGraph, state: DecoderState, memory: DeviceMemory) -> Run:

@@ -73,6 +73,7 @@ class TorchMemory:
     name."""
 
     keeps_rows = True
+    runs_first_slots = False
 
     def __init__(
         self,

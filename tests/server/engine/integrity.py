@@ -27,6 +27,8 @@ def check_lane(lane: Lane) -> None:
     """Raise AssertionError if slots, sentences and state disagree."""
     state = lane.state
     assert len(lane.running) == state.slots <= lane.max_slots
+    assert state.batch_size <= state.slots
+    assert not any(lane.running[state.batch_size :]), "steps leave a running sentence out"
     assert lane.num_running == len([running for running in lane.running if running is not None])
     if state.capacity < lane.backend.manifest.ring_capacity and not state.reuses_entries:
         assert state.position.max() <= state.capacity, "a row has overwritten its own past"

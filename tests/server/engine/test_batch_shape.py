@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.backends.device import DeviceKind
-from server.engine.batch_shape import keep_or_round, round_up_slots
+from server.engine.batch_shape import MAX_SPARE_BYTES, keep_or_round, min_slots, round_up_slots, round_up_source
 
 NEEDED = st.integers(1, 40)
 
@@ -27,3 +27,13 @@ def test_a_batch_keeps_its_slots_while_more_than_half_are_needed(needed: int, cu
     slots = keep_or_round(needed, current, round_up_slots(needed, 40, "cpu"))
     assert slots >= needed
     assert (slots == current) or not current // 2 < needed <= current
+
+
+@given(needed=st.integers(1, 200))
+def test_sources_have_room_for_short_sentences(needed: int) -> None:
+    assert round_up_source(needed) == max(16, -(-needed // 8) * 8)
+
+
+@given(size=st.integers(0, MAX_SPARE_BYTES))
+def test_small_batches_have_eight_slots(size: int) -> None:
+    assert min_slots(size) == (8 if 8 * size <= MAX_SPARE_BYTES else 1)
