@@ -5,8 +5,7 @@ from typing import NamedTuple
 from server.backends.device import DeviceKind
 
 FEW = 8
-"""Up to so many slots a batch on a CPU is as large as its sentences need: an idle slot costs nearly as much as one in
-use. Larger ones are multiples of it."""
+"""Batches on a CPU have up to so many slots as their sentences need, or else a multiple of it."""
 MIN_SOURCE = 16
 """Pieces for which every batch has room: steps of shorter sentences take at most 2% longer (bundled model), and few
 arrivals change the shape."""

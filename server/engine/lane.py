@@ -101,28 +101,25 @@ class Lane:
             return
         longest, document = max(content.length for content in contents), document_layout(contents)
         positions = min(self.state.num_ring_slots, self._max_ring)
-        batch_size = self._batch_size_for(len(contents))
+        slots = round_up_slots(len(contents), self.max_slots, self.backend.device.kind)
         shape = BatchShape(
-            slots=keep_or_round(len(contents), self.state.slots, max(self._min_slots, batch_size)),
+            slots=keep_or_round(len(contents), self.state.slots, max(self._min_slots, slots)),
             source_length=keep_or_round(longest, self.state.source_length, round_up_source(longest)),
             ring=keep_or_round(positions, self.state.capacity, ring_capacity_for(positions, self._max_ring)),
         )
         if shape != self._shape or not fits_document(self.state.memory, document):
             self._resize(shape, document, self._occupied())
-        self._set_batch_size(batch_size)
-
-    def _batch_size_for(self, sentences: int) -> int:
-        return round_up_slots(sentences, self.max_slots, self.backend.device.kind)
+        self._set_batch_size(len(contents))
 
     def _set_batch_size(self, size: int) -> None:
         """Let steps run over the first `size` slots, to which the sentences behind them move, where the memory allows
-        it."""
+        it: an idle slot costs nearly as much as one in use."""
         if not self.state.memory.runs_first_slots:
             return
         for slot in self._occupied():
             if slot >= size:
                 self._move(slot, self.running.index(None))
-        self.state.batch_size = min(size, self.state.slots)
+        self.state.batch_size = size
 
     def _move(self, source: int, target: int) -> None:
         """Move a sentence to a free slot."""
@@ -149,7 +146,7 @@ class Lane:
         if self.state.lacks_room:
             ring = ring_capacity_for(self.state.num_ring_slots, self._max_ring)
             self._resize(self._shape._replace(ring=ring), self.state.memory.document, self._occupied())
-            self._set_batch_size(self._batch_size_for(self.num_running))
+            self._set_batch_size(self.num_running)
 
     def admit(self, sentence: EncodedSentence) -> None:
         """Put a sentence into a free slot, after `resize_for`; it takes part in the next step. Raises ValueError when

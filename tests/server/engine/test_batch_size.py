@@ -161,6 +161,23 @@ def test_a_batch_that_changes_its_size_needs_no_other_arrays(load: LoadBackend) 
     assert sizes == set(range(1, 7))
 
 
+def test_a_large_batch_is_as_large_as_its_sentences_need(load: LoadBackend) -> None:
+    """Its arrays have sixteen slots."""
+    engine = new_engine(load("onnx", "fp32"), slots=20)
+    options = [SearchOptions(beam_size=2, max_length=1 + number) for number in range(13)]
+    engine.queue.put([SentenceRequest((5, 6, 7, 3), each) for each in options])
+    sizes, slots = list[int](), set[int]()
+    while not engine.is_idle:
+        engine.step()
+        check_integrity(engine)
+        [lane] = engine.lanes.values()
+        sizes.append(lane.state.batch_size)
+        slots.add(lane.state.slots)
+    assert sizes == sorted(sizes, reverse=True)
+    assert {13, 12, 11} <= set(sizes)  # one after the other reaches its length
+    assert slots == {16}
+
+
 def test_an_idle_slot_has_no_candidates(load: LoadBackend) -> None:
     """They would be those of the last sentence that was there, for as long as steps leave the slot out."""
     engine = new_engine(load("onnx", "fp32"), slots=8)
