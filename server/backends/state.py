@@ -21,7 +21,7 @@ from server.backends.ring_tables import RingTables
 DEAD_SCORE = np.float32(-1e30)
 """Cumulative score of a row without a hypothesis: its candidates are never among the best."""
 NO_TOKEN = -1
-"""The candidates of an idle slot which no step has computed."""
+"""The token of the candidates of an idle slot, until a step computes them."""
 
 
 @dataclass(frozen=True)

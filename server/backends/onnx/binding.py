@@ -115,7 +115,7 @@ def bind_host(graph: OnnxGraph, state: DecoderState, memory: HostMemory) -> Run:
         run(binding)
         return binding
 
-    bind(state.batch_size, state.clock % 2)
+    bind(state.batch_size, state.clock % 2)  # unknown tensors are an error now, not in a step
     return step
 
 

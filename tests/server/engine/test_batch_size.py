@@ -2,7 +2,7 @@
 own."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from tests.server.engine.conftest import LoadBackend
 from tests.server.engine.integrity import check_integrity
 from tests.server.engine.runs import Arrival, new_engine, play, random_arrival, run
 from tests.server.engine.test_constraint import random_constraint
-from tests.server.engine.test_rings import endless, search
+from tests.server.engine.test_rings import endless, search, together
 from tests.variants import few_layers, lively_variant
 
 Moves = list[tuple[int, int]]
@@ -87,24 +87,16 @@ def test_the_past_of_every_kind_of_decoder_moves_with_its_sentence(
     model = endless(lively_variant(name, loudness=1, ngram=None, **few_layers(name)))
     backend = load_backend(write_graphs(model, tmp_path, ("onnx", "fp32")), "onnx", "fp32", "off")
     lengths = (30, 38, 9, 33, 40, 20, 36, 25)
-    ours = together(backend, lengths)
+    ours = of_lengths(backend, lengths)
     assert any(source > target for source, target in moves)
     arrays_of_their_own()
-    assert together(backend, lengths) == ours
-    assert [together(backend, [length])[0] for length in lengths] == ours
+    assert of_lengths(backend, lengths) == ours
+    assert [of_lengths(backend, [length])[0] for length in lengths] == ours
 
 
-def together(backend: Backend, lengths: tuple[int, ...] | list[int]) -> list[tuple[Hypothesis, ...]]:
+def of_lengths(backend: Backend, lengths: Sequence[int]) -> list[tuple[Hypothesis, ...]]:
     """The hypotheses of sentences that begin one after the other and end in another order."""
-    engine, requests = new_engine(backend, slots=8), [search(length, 3) for length in lengths]
-    for request in requests:
-        engine.queue.put([request])
-        engine.step()
-        check_integrity(engine)
-    while not engine.is_idle:
-        engine.step()
-        check_integrity(engine)
-    return [request.future.result(timeout=0).hypotheses for request in requests]
+    return together(backend, [search(length, 3) for length in lengths], slots=8, steps=1)
 
 
 @settings(max_examples=30, deadline=None)

@@ -11,6 +11,7 @@ from model.translation_model import TranslationModel
 from server.backends.base import Backend, Step
 from server.backends.context import full_context
 from server.backends.state import DecoderState, Encoded, Flags, Ints
+from server.engine import batch_shape
 from server.engine.batch_shape import BatchShape
 from server.engine.engine import Engine
 from server.engine.lane import Lane
@@ -158,19 +159,23 @@ def test_a_failed_resize_fails_only_its_sentence(load: LoadBackend, monkeypatch:
 
 
 def test_a_lane_that_cannot_shrink_continues(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = load("onnx", "fp32")
+    """Where a smaller batch needs other arrays."""
+    monkeypatch.setattr(batch_shape, "MAX_SPARE_BYTES", 0)
+    backend, tried = load("onnx", "fp32"), list[object]()
     engine = new_engine(backend, slots=8)
-    short = [SentenceRequest(ids, SearchOptions(beam_size=2, max_length=2)) for ids in some_sources(7)]
-    requests = [*short, SentenceRequest((5, 6, 3), NARROW)]
+    short = [SentenceRequest(ids, SearchOptions(beam_size=2, max_length=1)) for ids in some_sources(7)]
+    requests = [*short, SentenceRequest((5, 6, 7, 3), NARROW)]
     engine.queue.put(requests)
     engine.step()
 
     def resize(*arguments: object) -> None:
+        tried.append(arguments)
         raise MemoryError("no memory to shrink")
 
     monkeypatch.setattr(Lane, "_resize", resize)
     finish(engine)
     monkeypatch.undo()
+    assert tried
     assert_unharmed(backend, requests)
 
 

@@ -67,12 +67,14 @@ def score(length: int, beam: int) -> SentenceRequest:
     return score_request((*range(20, 20 + length % 13), 3), [long_target(length, seed) for seed in range(beam)])
 
 
-def together(backend: Backend, requests: list[SentenceRequest]) -> list[tuple[Hypothesis, ...]]:
-    """Hypotheses of sentences, one of which is queued every third step."""
-    engine = new_engine(backend, slots=3)
+def together(
+    backend: Backend, requests: list[SentenceRequest], slots: int = 3, steps: int = 3
+) -> list[tuple[Hypothesis, ...]]:
+    """Hypotheses of sentences, one of which is queued every `steps` steps."""
+    engine = new_engine(backend, slots)
     for request in requests:
         engine.queue.put([request])
-        for _ in range(3):
+        for _ in range(steps):
             engine.step()
             check_integrity(engine)
     run(engine)
