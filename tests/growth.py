@@ -30,6 +30,8 @@ MEASURABLE = 0.004
 MAX_GROWTH = 6.0
 SURE_GROWTH = 10.0
 """Quadratic time gives 16. Growth between the two limits is measured again with larger texts."""
+WIDE = 256
+"""Growth that is too large is measured again from the smallest text to one of so many times its size."""
 MAX_COST_RATIO = 20.0
 RUNS = 5
 MAX_SECONDS = 20.0
@@ -116,7 +118,7 @@ def assert_linear(
 
 def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZE) -> float:
     """The seconds of the text of `LARGE` characters (of `most`, if that is less); raises AssertionError if the time
-    grows faster than the text."""
+    grows faster than the text. No text is longer than `most`, if that is less than `MAX_SIZE`."""
     size = min(LARGE, most) // 4
     small, large = None, fastest(run, shape.text(4 * size), 1)
     seconds = large
@@ -135,22 +137,46 @@ def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZ
         growths.append(_growth(run, shape, first))
         if growths[-1] <= MAX_GROWTH:
             return seconds
+    if most >= MAX_SIZE and WIDE * large < MAX_SECONDS:
+        # Memory outside the caches costs several times as much a character, but then no more for a larger text.
+        growth = _growth(run, shape, size, WIDE)
+        if 2 ** math.log(WIDE, 4) <= growth <= max_growth(WIDE):  # less: a text of this length is refused
+            return seconds
+        growths.append(growth ** (1 / math.log(WIDE, 4)))
     raise AssertionError(f"four times the text takes {growths} times as long, from {sizes} characters: {shape}")
 
 
-def _growth(run: Callable[[str], object], shape: Shape, size: int) -> float:
-    """The time of a text of four times the size, divided by the time of the text."""
-    small, large = shape.text(size), shape.text(4 * size)
-    share = 4 * len(small) / len(large)
-    seconds, seconds_of_four = [], []
+def max_growth(times: float) -> float:
+    """How many times as long `times` the work may take: `MAX_GROWTH` for each factor of four."""
+    return float(MAX_GROWTH ** math.log(times, 4))
+
+
+def _growth(run: Callable[[str], object], shape: Shape, size: int, times: int = 4) -> float:
+    """The time of a text of `times` the size, divided by the time of the text."""
+    small, large = shape.text(size), shape.text(times * size)
+    share = times * len(small) / len(large)
+    return share * time_ratio(lambda: fastest(run, small, 1), lambda: fastest(run, large, 1), times)
+
+
+def time_ratio(small: Callable[[], float], large: Callable[[], float], times: int) -> float:
+    """The shortest seconds of `large`, `times` the work, divided by the shortest of `small`. As many runs as it takes
+    to be sure."""
+    seconds, seconds_of_large = [], []
     for runs in (2, RUNS, 3 * RUNS):  # other work on the machine makes times longer, never shorter
         for _ in range(runs):  # in turns, so that it makes both longer
-            seconds.append(fastest(run, small, 1))
-            seconds_of_four.append(fastest(run, large, 1))
-        growth = share * min(seconds_of_four) / min(seconds)
-        if not MAX_GROWTH < growth <= SURE_GROWTH:
+            seconds.append(small())
+            seconds_of_large.append(large())
+        ratio = min(seconds_of_large) / min(seconds)
+        if not max_growth(times) < ratio <= max_growth(times) * SURE_GROWTH / MAX_GROWTH:
             break
-    return growth
+    return ratio
+
+
+def assert_linear_count(seconds: Callable[[int], float], few: int, times: int = 16) -> None:
+    """Fail where the `seconds` of work on `times` as many parts as `few` grow faster than their number. The more times,
+    the less the caches weigh, which hold few parts and not many."""
+    ratio = time_ratio(lambda: seconds(few), lambda: seconds(times * few), times)
+    assert ratio <= max_growth(times), f"{times} times as many as {few} take {ratio:.1f} times as long"
 
 
 def check_cost(run: Callable[[str], object], shape: Shape, ordinary: str = ORDINARY, size: int = LARGE) -> None:

@@ -54,3 +54,30 @@ def test_costly_characters_are_found() -> None:
 def test_linear_work_passes() -> None:
     assert_linear(lambda text: sum(char.upper() == "A" for char in text), ("a", "b"), ordinary=None)
     check_growth(lambda text: sorted(text.split()), Shape(("b a ",), "repeated"))
+
+
+def test_a_step_between_sizes_passes() -> None:
+    """As where a text leaves the caches: each character costs more, and then no more."""
+
+    def run(text: str) -> None:
+        sum(range(len(text) * (10 if len(text) <= 16_000 else 22 if len(text) < 64_000 else 34)))
+
+    shape = Shape(("a",), "repeated")
+    assert min(growth._growth(run, shape, size) for size in (8_000, 16_000)) > growth.MAX_GROWTH
+    check_growth(run, shape)
+
+
+@pytest.mark.parametrize(("exponent", "refused"), [(1.45, 10**9), (2, 100_000)])
+def test_growth_that_goes_on_is_found_though_a_longer_text_is_refused(exponent: float, refused: int) -> None:
+    def run(text: str) -> None:
+        if len(text) <= refused:
+            sum(range(int(1_000_000 * (len(text) / 64_000) ** exponent)))
+
+    with pytest.raises(AssertionError, match="times as long"):
+        check_growth(run, Shape(("a",), "repeated"))
+
+
+def test_the_growth_of_a_count() -> None:
+    growth.assert_linear_count(lambda count: growth.thread_seconds(lambda: sum(range(count))), 50_000)
+    with pytest.raises(AssertionError, match="16 times as many"):
+        growth.assert_linear_count(lambda count: growth.thread_seconds(lambda: sum(range(count**2))), 300)

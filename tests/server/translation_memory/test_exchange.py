@@ -25,7 +25,7 @@ from server.translation_memory.exchange import (
     tmx_units,
 )
 from server.translation_memory.pairs import Pair
-from tests.growth import thread_seconds
+from tests.growth import assert_linear_count, thread_seconds
 
 LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 PARTS = st.sampled_from(
@@ -163,14 +163,14 @@ def test_a_file_is_decoded_in_parts_as_in_one(text: str, encoding: str, end: byt
     ],
 )
 def test_files_of_any_shape_are_read_in_time_of_their_length(unit: str) -> None:
-    check_time(lambda times: "<tmx>" + unit * times + "</tmx>", 1_000)
+    check_time(lambda times: "<tmx>" + unit * times + "</tmx>", 250)
 
 
 @pytest.mark.parametrize(
     ("begin", "end"), [("<tmx a='", "'/>"), ("<tmx><!--", "--></tmx>"), ("<tmx><seg>", "</seg></tmx>")]
 )
 def test_long_tokens_are_read_in_time_of_their_length(begin: str, end: str) -> None:
-    check_time(lambda times: begin + "x" * times + end, 2**19)
+    check_time(lambda times: begin + "x" * times + end, 2**14)
 
 
 def check_time(written: Callable[[int], str], few: int) -> None:
@@ -183,5 +183,4 @@ def check_time(written: Callable[[int], str], few: int) -> None:
 
         return thread_seconds(read)
 
-    short, long = map(min, zip(*[(seconds(few), seconds(16 * few)) for _ in range(3)], strict=True))  # in turns
-    assert long < 64 * short + 0.05
+    assert_linear_count(seconds, few, 256)
