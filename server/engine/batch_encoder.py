@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from server.backends.arrays import Flags, Ints, pad_ids
 from server.backends.base import Backend
 from server.backends.context import Attended
-from server.engine.batches import group_by_length, max_padding
+from server.engine.batches import group_by_length
 from server.engine.meter import EngineMeter
 from server.engine.request import SentenceRequest
 from server.engine.running_sentence import EncodedSentence
@@ -22,10 +22,11 @@ class BatchEncoder:
         self._backend, self._meter = backend, meter
         self.max_tokens = backend.device.encoder_tokens
         """Source tokens of a batch, padding included."""
+        self._max_padding = backend.device.encoder_padding
 
     def encode(self, requests: list[SentenceRequest], fail: Fail) -> Iterator[EncodedSentence]:
         """The sentences in the order of their batches. `fail` is called for those that cannot be encoded."""
-        groups = group_by_length(requests, lambda request: len(request.source_ids), max_padding(self.max_tokens))
+        groups = group_by_length(requests, lambda request: len(request.source_ids), self._max_padding)
         for group in groups:
             kinds: dict[tuple[bool, bool], list[SentenceRequest]] = {}
             for request in group:

@@ -9,15 +9,10 @@ ENCODE_AHEAD = 8
 """Sentences that are encoded in one batch even if fewer slots are free: the encoder is faster in batches."""
 ENCODE_TOKENS = CPU.encoder_tokens
 """Padded source tokens of one encoder batch, at most, on a CPU."""
-MAX_PADDING = 48
-"""Padding tokens in one encoder call, at most: they cost about as much as the overhead of a call, on a CPU."""
+MAX_PADDING = CPU.encoder_padding
+"""Padding tokens of one encoder batch, at most, on a CPU."""
 
 Sentence = TypeVar("Sentence")
-
-
-def max_padding(encoder_tokens: int) -> int:
-    """Padding tokens in one call, on a device that takes so many tokens in a batch."""
-    return MAX_PADDING * encoder_tokens // ENCODE_TOKENS
 
 
 def group_by_length(

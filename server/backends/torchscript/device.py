@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from server.artifact.manifest import ArtifactError
-from server.backends.device import CPU, GPU_ENCODER_TOKENS, GPU_SLOTS, Device
+from server.backends.device import CPU, GPU_SIZES, Device
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 """Of weights, rings and source tensors. Graphs compute softmax, probabilities and scores in fp32 at each."""
@@ -29,9 +29,9 @@ def find_device(name: str) -> Device:
             )
         properties = torch.cuda.get_device_properties(index)
         memory = properties.total_memory
-        return Device("cuda", index, properties.name, memory, tuple(PRECISIONS), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
+        return Device("cuda", index, properties.name, memory, tuple(PRECISIONS), 1, *GPU_SIZES)
     if kind == "mps" and torch.backends.mps.is_available():
-        return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, GPU_SLOTS, GPU_ENCODER_TOKENS)
+        return Device("mps", 0, "Apple GPU", None, ("fp32", "fp16"), 1, *GPU_SIZES)
     raise ArtifactError(f"torch {torch.__version__} finds no device {name} on this machine: serve with --device cpu")
 
 

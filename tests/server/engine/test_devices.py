@@ -87,8 +87,7 @@ def test_sentences_of_one_queue_run_on_all_devices(worker: EngineWorker, artifac
 
 def test_what_one_device_encoded_another_one_translates(worker: EngineWorker) -> None:
     sources = [(5, 6, 7, 3), (8, 9, 3), (*range(20, 30), 3)]
-    [pending] = worker.side_tasks.encode_sources(sources)
-    encoded = pending.result(timeout=60)
+    encoded = [each for batch in worker.side_tasks.encode_sources(sources) for each in batch.result(timeout=60)]
     states = [worker.side_tasks.compute_states(ids).result(timeout=60) for ids in sources]
     context = full_context(states, [len(ids) - 1 for ids in sources])
     assert context is not None
