@@ -24,6 +24,11 @@ SPELLED = (Piece.NORMAL, Piece.USER_DEFINED, Piece.BYTE)
 """The types of pieces in segmentations."""
 
 
+class NotWhole(ImportRefused):
+    """A SentencePiece model that ends between two of its parts: what is left is a valid one, with other pieces or
+    another normalisation."""
+
+
 @dataclass(frozen=True)
 class Numbered:
     """A SentencePiece model `spm`, the ids of its pieces, and how many ids the model has on this side. `tokens`: names
@@ -63,22 +68,37 @@ def write_vocabulary(numbered: Numbered, special: SpecialIds, path: Path) -> Non
     path.write_bytes(own.SerializeToString())
 
 
-def read_spm(path: Path) -> Any:
-    """Raises ImportRefused."""
+def read_pieces(path: Path) -> Any:
+    """A SentencePiece model of any kind. Raises ImportRefused."""
     own = PROTO.ModelProto()
     try:
         own.ParseFromString(path.read_bytes())
+    except OSError as error:
+        raise ImportRefused(f"{path} cannot be read: {error}") from error
     except Exception as error:  # protobuf's own, which differs from version to version
         raise ImportRefused(f"{path} is not a SentencePiece model: {error}") from error
-    if not own.pieces or own.trainer_spec.model_type not in (UNIGRAM, BPE):
+    if not own.pieces:
+        raise ImportRefused(f"{path} is not a SentencePiece model: it has no pieces")
+    for part in ("trainer_spec", "normalizer_spec"):  # they follow the pieces; a cut between two pieces is no error
+        if not own.HasField(part):
+            raise NotWhole(f"{path} is not whole: it ends before its {part}; copy or download it again")
+    return own
+
+
+def read_spm(path: Path) -> Any:
+    """A SentencePiece model that can be renumbered. Raises ImportRefused."""
+    own = read_pieces(path)
+    if own.trainer_spec.model_type not in (UNIGRAM, BPE):
         raise ImportRefused(f"{path} is no unigram or BPE model of SentencePiece, the kinds that can be renumbered")
     return own
 
 
 def is_spm(path: Path) -> bool:
-    """Whether a file is a SentencePiece model that can be renumbered."""
+    """Whether a file is a SentencePiece model that can be renumbered. Raises NotWhole."""
     try:
         read_spm(path)
+    except NotWhole:
+        raise
     except ImportRefused:
         return False
     return True

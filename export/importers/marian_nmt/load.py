@@ -9,9 +9,9 @@ from export.importers.marian_nmt.container import MarianModel, read_model
 from export.importers.marian_nmt.conventions import Embeddings, config_of, guided_layer
 from export.importers.marian_nmt.files import MarianFiles
 from export.importers.marian_nmt.shortlist import read_shortlist
-from export.importers.marian_nmt.vocabulary import numbered, read_pieces, read_yml, special_ids, write_pieces
+from export.importers.marian_nmt.vocabulary import numbered, read_yml, special_ids, write_pieces
 from export.importers.marian_nmt.weights import model_of
-from export.importers.marian_vocabulary import write_vocabulary
+from export.importers.marian_vocabulary import read_pieces, write_vocabulary
 from export.importers.shortlists import plan_of
 from export.importers.subwords import Codes, moses_language, write_words
 from export.onnx_graph.shortlist import ShortlistPlan

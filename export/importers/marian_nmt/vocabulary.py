@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from export.importers import ImportRefused
-from export.importers.marian_vocabulary import PROTO, Numbered, read_spm, unused
+from export.importers.marian_vocabulary import Numbered, read_pieces, read_spm, unused
 from model.config import SpecialIds
 
 EOS, UNKNOWN = "</s>", "<unk>"
@@ -21,20 +21,6 @@ def read_yml(path: Path) -> dict[str, int]:
         return {str(piece): int(index) for piece, index in values.items()}
     except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         raise ImportRefused(f"{path} is no vocabulary of pieces and ids: {error}") from error
-
-
-def read_pieces(path: Path) -> Any:
-    """A SentencePiece model of any kind. Raises ImportRefused."""
-    own = PROTO.ModelProto()
-    try:
-        own.ParseFromString(path.read_bytes())
-    except OSError as error:
-        raise ImportRefused(f"{path} cannot be read: {error}") from error
-    except Exception as error:  # protobuf's own, which differs from version to version
-        raise ImportRefused(f"{path} is not a SentencePiece model: {error}") from error
-    if not own.pieces:
-        raise ImportRefused(f"{path} is not a SentencePiece model: it has no pieces")
-    return own
 
 
 def special_ids(path: Path, pad: int) -> SpecialIds:

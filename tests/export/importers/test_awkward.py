@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import tempfile
 import zipfile
@@ -19,6 +20,7 @@ from export.importers.argos.package import open_package
 from export.importers.ctranslate2.folder import SHARED_SPM
 from export.importers.local_path import whole_folder
 from export.importers.marian_nmt.files import languages_in
+from export.importers.marian_vocabulary import PROTO
 from export.importers.recognise import recognise
 from export.importers.unfinished import PARTIAL
 from export.local_models import described
@@ -82,6 +84,28 @@ def test_a_file_that_is_not_whole_is_named(name: str, data: st.DataObject) -> No
     else:  # such as a line feed that ends a file
         assert file.endswith(".json")
         assert same(read, weights(made(name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [(name, file) for name in MAKERS for file in NEEDED[name] if file.endswith((".spm", ".model"))]
+)
+@pytest.mark.parametrize("last", ["a piece", "the pieces", "trainer_spec"])
+def test_pieces_that_are_cut_between_two_fields_are_named(name: str, file: str, last: str, tmp_path: Path) -> None:
+    """What is left is a valid message: such a cut is no error to protobuf."""
+    content = (made(name) / file).read_bytes()
+    model = PROTO.ModelProto.FromString(content)
+    for field in ("normalizer_spec", "denormalizer_spec"):
+        model.ClearField(field)
+    if last != "trainer_spec":
+        model.ClearField("trainer_spec")
+    if last == "a piece":
+        del model.pieces[len(model.pieces) // 2 :]
+    cut = model.SerializeToString()
+    assert content.startswith(cut)
+    folder = Path(shutil.copytree(made(name), tmp_path / "model"))
+    (folder / file).write_bytes(cut)
+    with pytest.raises(ImportRefused, match=re.escape(Path(file).name) + " is not whole"):
+        weights(folder)
 
 
 @pytest.mark.parametrize("name", MAKERS)
