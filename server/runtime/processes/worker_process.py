@@ -53,7 +53,7 @@ def shared_folder() -> Iterator[Path]:
     that were killed are removed, too: their file is not locked any more."""
     maker, root = os.getpid(), Path(tempfile.gettempdir())
     for left in root.glob(f"{_PREFIX}*"):
-        if not left.name.endswith(_NEW) and left.stat().st_uid == os.getuid():
+        if not left.name.endswith(_NEW):
             _remove_if_left(left)
     new = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_NEW))
     lock = FileLock(new / _LOCK)
@@ -69,6 +69,8 @@ def shared_folder() -> Iterator[Path]:
 
 def _remove_if_left(folder: Path) -> None:
     with contextlib.suppress(OSError):  # another server removes it
+        if folder.stat().st_uid != os.getuid():
+            return
         lock = FileLock(folder / _LOCK)
         if lock.try_acquire():
             shutil.rmtree(folder, ignore_errors=True)

@@ -55,7 +55,8 @@ class Together:
 
 @contextlib.contextmanager
 def slot_clients(url: str, secret: str) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """One client of each of two processes, with a key."""
+    """One client of each of two processes, with a key. The files by which they are found are finished: a file that is
+    in work when others end is not the oldest one of its owner."""
     found: dict[int, httpx.Client] = {}
     with contextlib.ExitStack() as stack:
         began = time.monotonic()
@@ -64,7 +65,9 @@ def slot_clients(url: str, secret: str) -> Iterator[tuple[httpx.Client, httpx.Cl
             limits = httpx.Limits(max_connections=1)
             client = httpx.Client(base_url=url, timeout=PATIENCE, limits=limits, headers={"X-API-Key": secret})
             stack.enter_context(client)
-            found.setdefault(slot_of(send(client, b"Yes.")), client)
+            file_id = send(client, b"Yes.")
+            until(lambda: client.get(f"/v1/files/{file_id}").json()["state"] == "done", "the file is translated")  # noqa: B023
+            found.setdefault(slot_of(file_id), client)
         yield found[0], found[1]
 
 

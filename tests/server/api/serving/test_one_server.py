@@ -203,7 +203,7 @@ def test_a_model_of_which_one_process_dies_is_served_by_none(one: Together, pair
     with one.clients() as (first, _), ThreadPoolExecutor(1) as pool:
         os.kill(pid, signal.SIGSTOP)
         loading = pool.submit(first.put, "/v1/models/en-fr")
-        until(lambda: num_connections(1) > 1, "it is to load the model")
+        until(lambda: num_connections(pid, 1) > 1, "it is to load the model")
         os.kill(pid, signal.SIGKILL)
         answer = loading.result(PATIENCE)
         assert answer.status_code == 422
@@ -220,9 +220,14 @@ def test_a_model_of_which_one_process_dies_is_served_by_none(one: Together, pair
         assert both[0].delete("/v1/models/en-fr").status_code == 204
 
 
-def num_connections(slot: int) -> int:
-    """Sockets of processes in this slot: the one that listens, and those of others' connections."""
-    return sum(line.endswith(f"/{slot}.sock") for line in Path("/proc/net/unix").read_text().splitlines())
+def num_connections(pid: int, slot: int) -> int:
+    """Sockets of the process in this slot: the one that listens, and those of connections to it. Other servers on the
+    machine have sockets of the same name in other folders."""
+    held = {os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()}
+    sockets = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    named = [fields for fields in sockets if fields[-1].endswith(f"/{slot}.sock")]
+    [own] = {fields[-1] for fields in named if f"socket:[{fields[6]}]" in held}
+    return sum(fields[-1] == own for fields in named)
 
 
 def test_a_file_is_gone_with_its_process_and_work_no_longer_counts(one: Together) -> None:
