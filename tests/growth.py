@@ -139,7 +139,7 @@ def check_growth(run: Callable[[str], object], shape: Shape, most: int = MAX_SIZ
             return seconds
     if most >= MAX_SIZE and WIDE * large < MAX_SECONDS:
         # Memory outside the caches costs several times as much a character, but then no more for a larger text.
-        growth = _growth(run, shape, size, WIDE)
+        growth = _growth(run, shape, min(sizes), WIDE)
         if 2 ** math.log(WIDE, 4) <= growth <= max_growth(WIDE):  # less: a text of this length is refused
             return seconds
         growths.append(growth ** (1 / math.log(WIDE, 4)))

@@ -67,6 +67,17 @@ def test_a_step_between_sizes_passes() -> None:
     check_growth(run, shape)
 
 
+def test_growth_that_ends_at_the_largest_text_is_found() -> None:
+    """Texts that are too short to be measured are linear, and so are longer ones than any other that is measured."""
+
+    def run(text: str) -> None:
+        size = len(text)
+        sum(range(min(size, 64_000) ** 2 // 8_000 if size <= 64_000 else 8 * size))
+
+    with pytest.raises(AssertionError, match="times as long"):
+        check_growth(run, Shape(("a",), "repeated"))
+
+
 @pytest.mark.parametrize(("exponent", "refused"), [(1.45, 10**9), (2, 100_000)])
 def test_growth_that_goes_on_is_found_though_a_longer_text_is_refused(exponent: float, refused: int) -> None:
     def run(text: str) -> None:

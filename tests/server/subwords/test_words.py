@@ -144,7 +144,7 @@ def test_what_is_no_vocabulary_is_named(tmp_path: Path) -> None:
 
 
 def test_planning_takes_linear_time(pieces: Pieces) -> None:
-    assert_linear(lambda text: plan_text(text, "en", pieces, 64), hostile.TEXT[::5], count=12, most=32_000)
+    assert_linear(lambda text: plan_text(text, "en", pieces, 64), hostile.TEXT[::5], count=12)
 
 
 def test_spelling_takes_linear_time(pieces: Pieces) -> None:
