@@ -107,6 +107,17 @@ def test_load_beside_libretranslate_is_what_was_measured() -> None:
     assert f"| {first['ours']:.2f} s | {first['peer']:.2f} s (LibreTranslate 1.9.6) |" in README
 
 
+def test_engines_without_http_are_what_was_measured() -> None:
+    rows = table("requests/s, without HTTP", (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8"))
+    for rate, *cells in rows:
+        kinds = [
+            measured("arrivals")[f"{rate} requests/s: {kind}"] for kind in ("p50", "p95", "processor time of a request")
+        ]
+        assert cells == [f"{kind[side]:.1f}" for kind in kinds for side in SIDES]
+        assert all(kind["ours"] < kind["peer"] for kind in kinds), "as the page says"
+    assert len(rows) == 4
+
+
 def test_load_is_what_was_measured() -> None:
     rows = table("requests/s offered")
     for rate, *cells in rows:

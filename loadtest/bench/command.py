@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from export.commands import EXAMPLES, lines
+from loadtest.bench.arrivals_bench import arrival_rows
 from loadtest.bench.device_bench import DevicePlan, device_rows
 from loadtest.bench.documents_bench import APPENDED, document_rows
 from loadtest.bench.engine_bench import EnginePlan, engine_rows
@@ -69,6 +70,7 @@ class BenchCommand:
             "lengths",
             "http",
             "load",
+            "arrivals",
             "processes",
             "scaling",
             "variants",
@@ -79,12 +81,18 @@ class BenchCommand:
         )
         kinds = ("engine", *others, *DOCUMENT_KINDS)
         parser.add_argument("what", nargs="?", default="engine", choices=kinds, help="default: engine")
-        parser.add_argument("--checkpoint", type=Path, help="http, load: the checkpoint that both servers serve")
         parser.add_argument(
-            "--artifact", type=Path, help="http, load: the artifact of that checkpoint; documents: with context"
+            "--checkpoint", type=Path, help="http, load, arrivals: the checkpoint that both servers serve"
+        )
+        parser.add_argument(
+            "--artifact",
+            type=Path,
+            help="http, load, arrivals: the artifact of that checkpoint; documents: with context",
         )
         parser.add_argument("--sizes", help=SIZES_HELP)
-        parser.add_argument("--text", type=Path, help="documents, load: a sentence a line (default: a few examples)")
+        parser.add_argument(
+            "--text", type=Path, help="documents, load, arrivals: a sentence a line (default: a few examples)"
+        )
         parser.add_argument(
             "--peer",
             choices=("ctranslate2", "transformers", "fxtranslate", "libretranslate"),
@@ -114,8 +122,10 @@ class BenchCommand:
         )
         parser.add_argument("--from", dest="sources", type=Path, nargs="+", help="figure: files written with --json")
         parser.add_argument("--picture", type=Path, help="figure, load: where the picture goes (PNG)")
-        parser.add_argument("--rates", help="load: requests a second, comma-separated (default: 5 to 150)")
-        parser.add_argument("--seconds", type=float, default=30.0, help="load: of every rate and round (default 30)")
+        parser.add_argument("--rates", help="load, arrivals: requests a second, comma-separated (default: 5 to 150)")
+        parser.add_argument(
+            "--seconds", type=float, default=30.0, help="load, arrivals: of every rate and round (default 30)"
+        )
         parser.add_argument("--rounds", type=int, default=7, help="rounds that count (default 7)")
         parser.add_argument(
             "--quick",
@@ -171,7 +181,7 @@ class BenchCommand:
             return process_rows(artifact, list(lines(EXAMPLES)), counts, numbers(args.clients), rounds)
         if args.what == "scaling":
             return scaling_rows(args.artifact or BUNDLED_MODELS / "en-de", list(lines(EXAMPLES)), rounds)
-        if args.what == "load":
+        if args.what in ("load", "arrivals"):
             return self._load_rows(args, rounds)
         if args.what in DOCUMENT_KINDS:
             return self._document_rows(args, rounds)
@@ -219,9 +229,11 @@ class BenchCommand:
 
     def _load_rows(self, args: argparse.Namespace, rounds: int) -> list[Row]:
         if args.checkpoint is None or args.artifact is None:
-            raise ValueError("bench load needs --checkpoint and --artifact of the same model")
+            raise ValueError(f"bench {args.what} needs --checkpoint and --artifact of the same model")
         rates = LoadPlan.rates if args.rates is None else numbers(args.rates)
         texts = list(lines(args.text)) if args.text else [*lines(EXAMPLES), *SENTENCES]
+        if args.what == "arrivals":
+            return arrival_rows(args.checkpoint, args.artifact, texts, LoadPlan(rates, args.seconds, rounds))
         if (args.peer == "libretranslate") != (args.libretranslate_python is not None):
             raise ValueError("--peer libretranslate and --libretranslate-python PYTHON go together")
         plan, name = LoadPlan(rates, args.seconds, rounds), "CTranslate2 behind FastAPI"
