@@ -68,11 +68,11 @@ def test_a_step_between_sizes_passes() -> None:
 
 
 def test_growth_that_ends_at_the_largest_text_is_found() -> None:
-    """Texts that are too short to be measured are linear, and so are longer ones than any other that is measured."""
+    """Texts of up to `MAX_SIZE` take quadratic time, longer ones linear time."""
 
     def run(text: str) -> None:
         size = len(text)
-        sum(range(min(size, 64_000) ** 2 // 8_000 if size <= 64_000 else 8 * size))
+        sum(range(size**2 // 8_000 if size <= growth.MAX_SIZE else 8 * size))
 
     with pytest.raises(AssertionError, match="times as long"):
         check_growth(run, Shape(("a",), "repeated"))

@@ -64,8 +64,8 @@ LOAD_NOTE = (
 
 ARRIVALS_NOTE = (
     "A request has 1 to 8 sentences, cut into pieces beforehand; arrivals are Poisson, the same for both, which take "
-    "turns in one process. Ours: the engines of the server; peer: CTranslate2, in batches of 32 tokens, one worker a "
-    "core. Medians over the rounds, processor times over all of them. Both at int8, beam 4, without HTTP."
+    "turns in one process. Ours: the engines of the server; peer: CTranslate2, in batches of 32 tokens, as many "
+    "workers. Medians over the rounds, processor times over all of them. Both at int8, beam 4, without HTTP."
 )
 
 NOTES = {

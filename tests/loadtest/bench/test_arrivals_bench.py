@@ -1,16 +1,18 @@
 """`ringmt bench arrivals`: the requests of the load, without HTTP."""
 
+import functools
 import sys
 import threading
-from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from export.commands import EXAMPLES, lines
-from loadtest.bench.arrivals_bench import PEER_REQUESTS, Sources, arrival_rows, replay
+from loadtest.bench.arrivals_bench import Sources, arrival_rows, replay
 from loadtest.bench.load_bench import LoadPlan
 from loadtest.open_loop import arrivals
+from server.engine.request import EngineStopped
 from tests.models import lively_model, tiny_config, write_artifact
 
 
@@ -27,24 +29,34 @@ def test_both_translate_the_same_requests(tmp_path: Path) -> None:
         assert row.unit == "ms"
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.1])
-def test_requests_are_given_at_their_times_whatever_earlier_ones_take(delay: float) -> None:
-    given: list[Sources] = []
-    timers = list[threading.Timer]()
+class Delayed:
+    """Ends each request `seconds` after it is given, by a second future; with `error`, if there is one."""
 
-    class Slow:
-        def translate(self, sources: Sources, done: Callable[[], None]) -> None:
-            given.append(sources)
-            timers.append(threading.Timer(delay, done))
-            timers[-1].start()
+    def __init__(self, seconds: float, error: Exception | None = None) -> None:
+        self.given: list[Sources] = []
+        self._seconds, self._error = seconds, error
 
-    sources = {"One.": (5, 3), "Two.": (6, 3)}
-    expected = arrivals(40, 1.0, 2, list(sources))
-    assert 5 < len(expected) < PEER_REQUESTS
-    level = replay(Slow(), sources, 40, 1.0, 2)
-    assert given == [[sources[text] for text in arrival.texts] for arrival in expected]
+    def translate(self, sources: Sources) -> list[Future[None]]:
+        self.given.append(sources)
+        first, second = Future[None](), Future[None]()
+        first.set_result(None)
+        end = functools.partial(second.set_exception, self._error) if self._error else lambda: second.set_result(None)
+        threading.Timer(self._seconds, end).start()
+        return [first, second]
+
+
+def test_requests_are_given_at_their_times_whatever_earlier_ones_take() -> None:
+    sources: Sources = [(5, 3), (6, 3), (5, 3)]
+    expected = arrivals(40, 1.0, 2, ["0", "1", "2"])
+    assert len(expected) > 20
+    delayed = Delayed(0.1)
+    level = replay(delayed, sources, 40, 1.0, 2)
+    assert delayed.given == [[sources[int(text)] for text in arrival.texts] for arrival in expected]
     assert level.sent == level.answered == len(expected)
-    assert level.p50 >= delay
-    assert level.p50 < delay + 0.1, "latencies count from the due time, and nobody waits for an earlier request"
-    for timer in timers:
-        timer.join()
+    assert level.p50 >= 0.1, "the last sentence counts"
+    assert level.p50 < 0.5, "nobody waits for an earlier request: half of them would take a second"
+
+
+def test_a_request_that_fails_is_no_fast_one() -> None:
+    with pytest.raises(EngineStopped):
+        replay(Delayed(0, EngineStopped("it is gone")), [(5, 3)], 40, 0.2, 2)
