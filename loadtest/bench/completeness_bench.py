@@ -16,7 +16,7 @@ from pathlib import Path
 
 from server.settings import EngineSettings
 from server.telemetry.metrics import Metrics
-from server.translation.coverage import is_aligned
+from server.translation.length_check import is_aligned
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 

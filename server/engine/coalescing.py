@@ -39,7 +39,7 @@ def key_of(request: SentenceRequest) -> bytes | None:
 
 def packed(result: SentenceResult) -> bytes:
     """A result as bytes, without its timings."""
-    hypotheses = [(h.ids, h.score, h.normalized_score, h.finish_reason) for h in result.hypotheses]
+    hypotheses = [(h.ids, h.score, h.normalized_score, h.finish_reason, (), h.coverage) for h in result.hypotheses]
     return pickle.dumps((hypotheses, result.context), pickle.HIGHEST_PROTOCOL)
 
 
@@ -64,6 +64,7 @@ class CoalescedSearch(SentenceRequest):
             encoded=first.encoded,
             constraint=first.constraint,
             caller=first.caller,
+            wants_coverage=first.wants_coverage,
         )
         self.key = key
         self.members: dict[SentenceRequest, None] = {}

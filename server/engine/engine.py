@@ -9,6 +9,7 @@ from server.backends.base import Backend
 from server.backends.state import Layout, document_layout
 from server.engine.batch_encoder import BatchEncoder
 from server.engine.batches import ENCODE_AHEAD
+from server.engine.coverage import with_coverage
 from server.engine.encoded_queue import EncodedQueue
 from server.engine.lane import Lane
 from server.engine.lane_kind import LaneKind
@@ -273,7 +274,8 @@ class Engine:
         except Exception as error:
             self._resolver.fail(lane.release(slot).sentence.request, error)
         else:
-            self._resolver.finish(lane.release(slot).sentence, hypotheses, now)
+            sentence = lane.release(slot).sentence
+            self._resolver.finish(sentence, with_coverage(self.backend, sentence, hypotheses), now)
 
     def _fail_lane(self, lane: Lane, error: Exception) -> None:
         """Resolve all of a lane's sentences with `error` and discard the lane: its arrays may be half written."""

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from server.backends.alignment import IdPair
 from server.backends.base import Backend
 from server.backends.context import ContextAttention, EncodedSource, SentenceContext
 from server.engine.constraint import Constraint
@@ -67,13 +68,14 @@ class SearchOptions:
 class Hypothesis:
     """`ids` without EOS. `score`: the sum of the tokens' log-probabilities in nats, EOS included, prefix excluded.
     Hypotheses are ranked by `normalized_score`. `log_probabilities` of every token, EOS included, where the translation
-    was given."""
+    was given. `coverage` of every source piece (see `coverage_of`), EOS included; None where it is not known."""
 
     ids: tuple[int, ...]
     score: float
     normalized_score: float
     finish_reason: FinishReason
     log_probabilities: tuple[float, ...] = ()
+    coverage: tuple[float, ...] | None = None
 
     @property
     def num_tokens(self) -> int:
@@ -135,6 +137,9 @@ class SentenceRequest:
     on_cancel: Callable[[], None] | None = None
     on_partial: Callable[[tuple[int, ...]], None] | None = None
     """Called in the engine's thread with the ids of the stable prefix (`Lane.stable_prefix`) whenever it grows."""
+    wants_coverage: Callable[[IdPair], bool] | None = None
+    """Called in the engine's thread with the source and the best hypothesis: whether its coverage is wanted. It is
+    known without context only, and where the model aligns words and is prepared to."""
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline

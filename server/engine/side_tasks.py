@@ -73,6 +73,12 @@ class SideTasks:
         """Whether the model has a graph for `align`."""
         return self._backends[0].aligner is not None
 
+    @property
+    def is_prepared_to_align(self) -> bool:
+        """Whether `prepare_alignments` was called."""
+        aligners = [backend.aligner for backend in self._backends if backend.aligner is not None]
+        return self.can_align and all(aligner.is_prepared for aligner in aligners)
+
     def prepare_alignments(self) -> None:
         """Must be called before `align`; blocks while a graph is loaded. Raises CannotAlign and ArtifactError."""
         _aligner(self._backends[0])

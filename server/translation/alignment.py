@@ -16,6 +16,7 @@ from server.backends.alignment import IdPair
 from server.backends.arrays import Array, Floats
 from server.engine.batches import ENCODE_TOKENS
 from server.engine.request import DeadlineExceeded, SentenceResult
+from server.engine.side_tasks import SideTasks
 from server.engine.worker import EngineWorker
 from server.runtime.checkpoints import checkpoint
 from server.runtime.offload import offload_above
@@ -94,9 +95,15 @@ async def align(
     )
 
 
+async def prepare_alignments(side_tasks: SideTasks) -> None:
+    """Load the graphs that align, at the first call. Raises CannotAlign and ArtifactError."""
+    if not side_tasks.is_prepared_to_align:
+        await asyncio.to_thread(side_tasks.prepare_alignments)
+
+
 async def weights_of_pairs(worker: EngineWorker, pairs: Sequence[IdPair], deadline: float | None) -> list[Floats]:
     """The alignment weights [target piece, source piece] of every pair. Raises what `align` raises."""
-    await asyncio.to_thread(worker.side_tasks.prepare_alignments)
+    await prepare_alignments(worker.side_tasks)
     weights_of: dict[int, Floats] = {}
     owner, submitted = object(), list[tuple[list[int], Future[list[Floats]]]]()
     try:

@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from server.artifact.manifest import Manifest
 from server.backends.context import SentenceContext
@@ -12,6 +13,7 @@ from server.scheduling.caller import Service, current
 from server.text.base.pieces import Pieces
 from server.text.base.words import has_letters
 from server.text.split.plan import PlannedSentence, TextPlan, plan_text
+from server.translation.length_check import is_aligned
 
 
 class TooManySentences(ValueError):
@@ -74,6 +76,7 @@ class Planner:
         and target."""
         self._manifest, self._max_queued, self._languages = manifest, max_queued, languages
         self._source_pieces, self._target_pieces = vocabularies
+        self._wants_coverage = partial(is_aligned, usual_ratio=manifest.length_ratio)
 
     def plan_request(self, request: TextRequest, can_align: bool) -> PlannedRequest:
         """`can_align`: whether the model aligns words. Raises TooManySentences, PrefixRefused."""
@@ -89,7 +92,14 @@ class Planner:
                 for index, (plan, prefix) in enumerate(zip(plans, request.prefixes, strict=True))
             )
         sentences = tuple(
-            SentenceRequest(sentence.ids, request.options, request.context, owner, prefix=sentence.prefix_ids)
+            SentenceRequest(
+                sentence.ids,
+                request.options,
+                request.context,
+                owner,
+                prefix=sentence.prefix_ids,
+                wants_coverage=self._wants_coverage,
+            )
             for plan in plans
             for sentence in plan.planned
         )

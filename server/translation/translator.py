@@ -23,9 +23,9 @@ from server.telemetry import tracing
 from server.text.checks.address import Formality
 from server.text.markup.tags import Pair
 from server.text.split.plan import TextPlan
-from server.translation.alignment import align_hypotheses
+from server.translation.alignment import align_hypotheses, prepare_alignments
 from server.translation.assembly import TextTranslation, TranslationOutcome, assemble
-from server.translation.coverage import count_missing, find_incomplete
+from server.translation.coverage import NONE_KNOWN, count_missing, find_incomplete
 from server.translation.formality import Addressing, supports_formality
 from server.translation.planning import PlannedRequest, TextRequest
 from server.translation.resplitting import Resplit, Translated, plan_resplits, with_resplits
@@ -68,7 +68,7 @@ class Translator(ServedModel):
         if request.splits:
             self.check_capacity(await offload_above(num_chars, self.planner.min_sentences, request.texts))
         if request.aligns:
-            await asyncio.to_thread(self.worker.side_tasks.prepare_alignments)
+            await prepare_alignments(self.worker.side_tasks)
         return await offload_above(num_chars, self.planner.plan_request, request, self.worker.side_tasks.can_align)
 
     async def finish(
@@ -95,17 +95,21 @@ class Translator(ServedModel):
 
     async def _find_incomplete(self, planned: PlannedRequest, results: Sequence[SentenceResult]) -> dict[int, int]:
         """Numbers of the sentences whose best translations lack words, and how many."""
-        pairs = [
-            (sentence.source_ids, result.hypotheses[0].ids)
-            for sentence, result in zip(planned.sentences, results, strict=True)
-        ]
-        return await self.find_incomplete(pairs, planned.request.options.deadline)
+        best = [result.hypotheses[0] for result in results]
+        pairs = [(sentence.source_ids, each.ids) for sentence, each in zip(planned.sentences, best, strict=True)]
+        known = {number: each.coverage for number, each in enumerate(best) if each.coverage is not None}
+        return await self.find_incomplete(pairs, planned.request.options.deadline, known)
 
-    async def find_incomplete(self, pairs: Sequence[IdPair], deadline: float | None) -> dict[int, int]:
+    async def find_incomplete(
+        self,
+        pairs: Sequence[IdPair],
+        deadline: float | None,
+        coverages: Mapping[int, Sequence[float]] = NONE_KNOWN,
+    ) -> dict[int, int]:
         """Numbers of the pairs of source and translation whose translations lack words, and how many words; -1 if that
-        is not known."""
+        is not known. `coverages`: see `server.translation.coverage.find_incomplete`."""
         ratio = self.artifact.manifest.length_ratio
-        return await find_incomplete(self.worker, self.source_pieces, pairs, ratio, deadline)
+        return await find_incomplete(self.worker, self.source_pieces, pairs, ratio, deadline, coverages)
 
     async def _with_all_clauses(self, planned: PlannedRequest, results: Sequence[SentenceResult]) -> Translated:
         """The results, with long sentences in clauses where that gives more of them."""

@@ -18,7 +18,7 @@ from server.documents.state_cache import Place
 from server.settings import EngineSettings
 from server.stores.records import Document, Mode, Sentence
 from server.telemetry.metrics import Metrics
-from server.translation import coverage
+from server.translation import length_check
 from server.translation.scoring import ScoringItem, score
 from server.translation.translator import Translator
 from tests.documents import lively_document_model, write_document_artifact
@@ -44,7 +44,7 @@ def translator(document_artifacts: dict[str, Path], request: pytest.FixtureReque
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many sentences every run of an encode graph was given. No translation is taken for a short one: these are
     encoded again, to be compared with their sources."""
-    monkeypatch.setattr(coverage, "MIN_PIECES", 10**6)
+    monkeypatch.setattr(length_check, "MIN_PIECES", 10**6)
     counts: list[int] = []
     run = OnnxGraph.run
 

@@ -355,7 +355,9 @@ def test_a_context_counts_only_where_its_content_is_known() -> None:
 def test_a_result_comes_back_as_it_was() -> None:
     attention = ContextAttention(np.array([[0.25, 0.75]], np.float32), 0.5)
     result = SentenceResult(
-        (Hypothesis((7, 300), -1.25, -0.4, "eos"), Hypothesis((), -3.0, -3.0, "length")), Timings(1, 2, 3), attention
+        (Hypothesis((7, 300), -1.25, -0.4, "eos", (), (0.25, 1.0)), Hypothesis((), -3.0, -3.0, "length")),
+        Timings(1, 2, 3),
+        attention,
     )
     back = unpacked(packed(result))
     assert back.hypotheses == result.hypotheses
@@ -363,6 +365,22 @@ def test_a_result_comes_back_as_it_was() -> None:
     assert back.context is not None
     assert back.context.gate == 0.5
     assert np.array_equal(back.context.weights, attention.weights)
+
+
+def test_coverage_comes_with_a_shared_search_and_from_the_cache(load: LoadBackend) -> None:
+    engine = CoalescedEngine(load)
+    aligner = engine.engine.backend.aligner
+    assert aligner is not None
+    aligner.prepare()
+    requests = [SentenceRequest(SOURCE, OPTIONS, wants_coverage=lambda pair: True) for _ in range(3)]
+    engine.submit(*requests[:2])
+    engine.run()
+    engine.submit(requests[2])
+    engine.run()
+    assert engine.lookups == {"miss": 1, "shared": 1, "hit": 1}
+    coverages = {result.hypotheses[0].coverage for result in results(requests)}
+    assert len(coverages) == 1
+    assert None not in coverages
 
 
 def test_a_resolved_request_is_freed_at_once(load: LoadBackend) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.backends.arrays import Floats
+from server.backends.alignment import coverage_of
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
-from server.translation import coverage
-from server.translation.coverage import FEWER, LEAST_ATTENTION, MIN_MISSING, is_aligned, is_short, num_missing
+from server.translation import coverage, length_check
+from server.translation.coverage import LEAST_ATTENTION, MIN_MISSING, num_missing
+from server.translation.length_check import FEWER, is_aligned, is_short
 from server.translation.planning import TextRequest
 from server.translation.translator import Translator
 
@@ -26,11 +27,12 @@ def test_runs_of_words_without_attention(is_read: list[bool], pieces_of_word: in
     for number, is_word_read in enumerate(is_read):
         weights[number % 2, number * pieces_of_word + pieces_of_word - 1] = LEAST_ATTENTION if is_word_read else 0.1
     runs = "".join("r" if is_word_read else "-" for is_word_read in is_read).split("r")
-    assert num_missing(weights, pieces) == sum(len(run) for run in runs if len(run) >= MIN_MISSING)
+    assert num_missing(coverage_of(weights), pieces) == sum(len(run) for run in runs if len(run) >= MIN_MISSING)
 
 
 def test_without_translation_all_words_are_missing() -> None:
-    assert num_missing(np.zeros((0, 6), np.float32), ["\u2581a", "\u2581b", ",", "\u2581c", "\u2581d"]) == 4
+    nothing = coverage_of(np.zeros((0, 6), np.float32))
+    assert num_missing(nothing, ["\u2581a", "\u2581b", ",", "\u2581c", "\u2581d"]) == 4
 
 
 def test_only_long_sources_are_short_of_words() -> None:
@@ -93,9 +95,9 @@ def test_words_of_many_sentences_are_counted_beside_the_event_loop(
 ) -> None:
     threads = set[threading.Thread]()
 
-    def counted(weights: Floats, pieces: Sequence[str]) -> int:
+    def counted(coverage: Sequence[float], pieces: Sequence[str]) -> int:
         threads.add(threading.current_thread())
-        return num_missing(weights, pieces)
+        return num_missing(coverage, pieces)
 
     monkeypatch.setattr(coverage, "num_missing", counted)
     [source], [target] = translator.source_pieces.encode([LONG]), translator.target_pieces.encode([LONG])
@@ -125,3 +127,23 @@ def test_a_long_sentence_whose_end_is_garbled_is_translated_in_clauses(translato
     planned = asyncio.run(translator.prepare(request))
     whole = asyncio.run(translator.finish(planned, asyncio.run(translator.run(planned.sentences, None))))
     assert [sentence.flags for sentence in whole.translations[0].sentences] == [("truncated",)]
+
+
+def test_the_engine_finds_what_another_pass_finds(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the graph that aligns is loaded, translations are not aligned by a pass of their own."""
+    texts = [SHORT, LONG, GARBLED, "Yes.", "The house is small."]
+    translator.worker.side_tasks.prepare_alignments()
+    monkeypatch.setattr(length_check, "LONG", 1)  # all are checked
+    planned = asyncio.run(translator.prepare(TextRequest(texts, translator.options())))
+    results = asyncio.run(translator.run(planned.sentences, None))
+    coverages = dict[int, Sequence[float]](enumerate(result.hypotheses[0].coverage or () for result in results))
+    assert all(coverages.values())
+    pairs = [
+        (each.source_ids, result.hypotheses[0].ids) for each, result in zip(planned.sentences, results, strict=True)
+    ]
+    by_another_pass = asyncio.run(translator.find_incomplete(pairs, None))
+    assert by_another_pass, "the garbled one lacks words"
+    assert len(by_another_pass) < len(pairs)
+    monkeypatch.setattr(translator.worker.side_tasks, "align", None)
+    assert asyncio.run(translator.find_incomplete(pairs, None, coverages)) == by_another_pass
+    asyncio.run(translator.finish(planned, results))

@@ -12,7 +12,7 @@ import torch
 
 from export.import_command import import_command
 from server.artifact.artifact import Artifact
-from server.backends.alignment import align_batch
+from server.backends.alignment import align_batch, align_one
 from server.backends.base import Backend
 from server.backends.load import load_backend
 from server.engine.engine import Engine
@@ -174,6 +174,9 @@ def test_words_are_aligned_behind_the_language_tokens(both: Both) -> None:
         np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
         [alone] = align_batch(aligner, EOS, 48, [(source[1:], (source[0], *target))])
         np.testing.assert_allclose(weights[:, 1:], alone[1:], atol=1e-5)
+        read = source[start:]
+        [encoded] = both.backend.encode(np.array([read]), np.ones((1, len(read)), np.int32))
+        np.testing.assert_allclose(align_one(aligner, EOS, 48, (source, target), encoded, start), weights, atol=1e-5)
 
 
 def test_partial_results_and_prefixes_do_not_have_the_start(both: Both) -> None:
