@@ -63,6 +63,9 @@ logger = logging.getLogger("ringmt")
 
 ROUTERS: tuple[APIRouter, ...] = (
     translate.router,
+    libretranslate.router,
+    deepl.router,
+    chat.router,
     score.router,
     documents.router,
     document_list.router,
@@ -75,13 +78,10 @@ ROUTERS: tuple[APIRouter, ...] = (
     models.admin,
     keys.router,
     keys.admin,
-    libretranslate.router,
     libretranslate.probes,
     libretranslate_files.router,
     libretranslate_files.downloads,
     spec.router,
-    chat.router,
-    deepl.router,
     deepl_documents.router,
     deepl_documents.polls,
     deepl_glossaries.router,
@@ -92,6 +92,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     page.router,
     docs.router,
 )
+"""Routes are tried in this order: those that translate texts come first."""
 
 Kind = TypeVar("Kind", bound=APIRoute)
 

@@ -6,6 +6,7 @@ uvicorn's own middleware knows neither host nor prefix, and takes IPv4 addresses
 import ipaddress
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.api.requests.root_path import published
 
 EVERYBODY = "*"
+KNOWN_PEERS = 1024
+"""Addresses of which it is remembered whether they are trusted."""
 _PREFIX = re.compile(r"(?:/[\w.~!$&'()*+,;=:@%-]{1,100}){1,10}", re.ASCII)
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 
@@ -30,14 +33,15 @@ class Proxies:
         names = [name.strip() for name in addresses.split(",") if name.strip()]
         self._is_everybody = EVERYBODY in names
         self._networks: Sequence[Network] = [ipaddress.ip_network(name) for name in names if name != EVERYBODY]
+        self.are_trusted = lru_cache(KNOWN_PEERS)(self._are_trusted)
+        """Whether the peer at this address, None for a Unix socket, is a trusted proxy."""
 
-    def are_trusted(self, host: str | None) -> bool:
-        """Whether the peer at this address is a trusted proxy."""
+    def _are_trusted(self, host: str | None) -> bool:
         if self._is_everybody:
             return True
         try:
             address = ipaddress.ip_address(host or "")
-        except ValueError:  # a Unix socket has none
+        except ValueError:
             return False
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         return any((mapped or address) in network for network in self._networks)

@@ -1,26 +1,39 @@
 """`ringmt bench arrivals`: the requests of the load, without HTTP."""
 
 import functools
+import gc
 import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from export.commands import EXAMPLES, lines
+from loadtest.bench import arrivals_bench
 from loadtest.bench.arrivals_bench import Sources, arrival_rows, replay
 from loadtest.bench.load_bench import LoadPlan
+from loadtest.bench.report import Row
 from loadtest.open_loop import arrivals
 from server.engine.request import EngineStopped
 from tests.models import lively_model, tiny_config, write_artifact
 
 
-def test_both_translate_the_same_requests(tmp_path: Path) -> None:
+def test_both_translate_the_same_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen, measure = list[int](), arrivals_bench.rows_of_rate
+
+    def watched(*of_rate: Any) -> list[Row]:
+        frozen.append(gc.get_freeze_count())
+        return measure(*of_rate)
+
+    monkeypatch.setattr(arrivals_bench, "rows_of_rate", watched)
     artifact = write_artifact(lively_model(tiny_config(max_length=256)), tmp_path, graphs=(("onnx", "int8"),))
     before = sys.getswitchinterval()
     rows = arrival_rows(tmp_path / "tiny-checkpoint", artifact, list(lines(EXAMPLES)), LoadPlan((4, 8), 1.0, 2))
     assert sys.getswitchinterval() == before
+    assert min(frozen) > 1000, "a full collection examines all objects while a request waits"
+    assert gc.get_freeze_count() == 0
     kinds = ("p50", "p95", "p99", "processor time of a request")
     assert [row.name for row in rows] == [f"{rate} requests/s: {kind}" for rate in (4, 8) for kind in kinds]
     for row in rows:
