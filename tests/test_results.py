@@ -114,7 +114,8 @@ def test_engines_without_http_are_what_was_measured() -> None:
             measured("arrivals")[f"{rate} requests/s: {kind}"] for kind in ("p50", "p95", "processor time of a request")
         ]
         assert cells == [f"{kind[side]:.1f}" for kind in kinds for side in SIDES]
-        assert all(kind["ours"] < kind["peer"] for kind in kinds), "as the page says"
+        assert kinds[2]["ours"] < kinds[2]["peer"], "as the page says"
+        assert (kinds[1]["ours"] < kinds[1]["peer"]) == (int(rate) <= 60), "as the page says"
     assert len(rows) == 4
 
 

@@ -139,7 +139,7 @@ class SentenceRequest:
     """Called in the engine's thread with the ids of the stable prefix (`Lane.stable_prefix`) whenever it grows."""
     wants_coverage: Callable[[IdPair], bool] | None = None
     """Called in the engine's thread with the source and the best hypothesis: whether its coverage is wanted. It is
-    known without context only, and where the model aligns words and is prepared to."""
+    known for some only (see `server.engine.coverage`)."""
 
     def __post_init__(self) -> None:
         self.deadline = math.inf if self.options.deadline is None else self.options.deadline

@@ -10,6 +10,7 @@ from server.backends.alignment import Aligner, IdPair, align_batch, coverage_of
 from server.backends.arrays import Floats, Ints
 from server.backends.base import Backend
 from server.backends.memory import Encoded
+from server.engine import coverage
 from server.engine.coverage import with_coverage
 from server.engine.request import SearchOptions, SentenceRequest, SentenceResult
 from server.engine.running_sentence import EncodedSentence
@@ -91,6 +92,19 @@ def test_in_context_it_is_not_known(load_document: LoadBackend) -> None:
     known = [result.hypotheses[0].coverage is not None for result in results(backend, requests)]
     assert known == [context is None for context in seen]
     assert 0 < sum(known) < len(known)
+
+
+def test_long_sentences_are_left_to_side_tasks(load: LoadBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other sentences wait while the engine aligns one."""
+    backend, lengths = load("onnx", "fp32"), list[tuple[int, bool]]()
+    prepared(backend)
+    monkeypatch.setattr(coverage, "MOST_PIECES", 24)
+    requests = [SentenceRequest(source, OPTIONS, wants_coverage=always) for source in some_sources(24)]
+    for request, result in zip(requests, results(backend, requests), strict=True):
+        best = result.hypotheses[0]
+        lengths.append((len(request.source_ids) + len(best.ids), best.coverage is not None))
+    assert all((length <= 24) == is_known for length, is_known in lengths)
+    assert 0 < sum(is_known for _, is_known in lengths) < len(lengths)
 
 
 class Unprepared:

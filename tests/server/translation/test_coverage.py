@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.backends.alignment import coverage_of
+from server.engine import coverage as engine_coverage
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
 from server.translation import coverage, length_check
@@ -134,7 +135,9 @@ def test_the_engine_finds_what_another_pass_finds(translator: Translator, monkey
     texts = [SHORT, LONG, GARBLED, "Yes.", "The house is small."]
     translator.worker.side_tasks.prepare_alignments()
     monkeypatch.setattr(length_check, "LONG", 1)  # all are checked
-    planned = asyncio.run(translator.prepare(TextRequest(texts, translator.options())))
+    monkeypatch.setattr(engine_coverage, "MOST_PIECES", 10_000)
+    options = translator.options(max_length=250)  # no other test has cached translations with these
+    planned = asyncio.run(translator.prepare(TextRequest(texts, options)))
     results = asyncio.run(translator.run(planned.sentences, None))
     coverages = dict[int, Sequence[float]](enumerate(result.hypotheses[0].coverage or () for result in results))
     assert all(coverages.values())
