@@ -119,6 +119,17 @@ def test_engines_without_http_are_what_was_measured() -> None:
     assert len(rows) == 4
 
 
+def test_short_sentences_over_http_are_what_was_measured() -> None:
+    page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+    rows = table("requests/s, beside CTranslate2 behind FastAPI", page)
+    for rate, *cells in rows:
+        middle, slow = (measured("load-short")[f"{rate} requests/s: {kind}"] for kind in ("p50", "p95"))
+        assert cells == [f"{1000 * kind[side]:.0f}" for kind in (middle, slow) for side in SIDES]
+        assert middle["ours"] < middle["peer"], "as the page says"
+        assert (slow["ours"] < slow["peer"]) == (int(rate) <= 30), "as the page says"
+    assert len(rows) == 3
+
+
 def test_load_is_what_was_measured() -> None:
     rows = table("requests/s offered")
     for rate, *cells in rows:
@@ -135,11 +146,10 @@ def test_load_is_what_was_measured() -> None:
     best = measured("load")["highest rate with p95 below 0.5 s"]
     assert f"at up to {best['ours']:.0f} requests/s, CTranslate2 at up to {best['peer']:.0f}." in RESULTS
     short = [
-        f"{measured('load-short')[f'{rate} requests/s: p95'][side]:.2f} s" for rate in (30, 60, 90) for side in SIDES
+        (f"{1000 * figures['ours']:.0f}", f"{1000 * figures['peer']:.0f}")
+        for figures in (measured("load-short")[f"{rate} requests/s: p95"] for rate in (30, 60, 90))
     ]
-    assert re.findall(r"(\d\.\d\d s) and (\d\.\d\d s) at", " ".join(RESULTS.split())) == [
-        (ours, peer) for ours, peer in zip(short[::2], short[1::2], strict=True)
-    ]
+    assert re.findall(r"(\d\d) and (\d\d)(?: ms)? at (?:30|60|90)", " ".join(RESULTS.split())) == short
 
 
 def test_memory_is_what_was_measured() -> None:
