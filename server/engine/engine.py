@@ -269,13 +269,14 @@ class Engine:
 
     def _resolve(self, lane: Lane, slot: int, now: float) -> None:
         """Resolve the future of a sentence whose search is complete, and free its slot."""
+        running = lane.running[slot]
+        assert running is not None
         try:
-            hypotheses = lane.hypotheses(slot)
+            hypotheses = with_coverage(self.backend, running.sentence, lane.hypotheses(slot))
         except Exception as error:
             self._resolver.fail(lane.release(slot).sentence.request, error)
         else:
-            sentence = lane.release(slot).sentence
-            self._resolver.finish(sentence, with_coverage(self.backend, sentence, hypotheses), now)
+            self._resolver.finish(lane.release(slot).sentence, hypotheses, now)
 
     def _fail_lane(self, lane: Lane, error: Exception) -> None:
         """Resolve all of a lane's sentences with `error` and discard the lane: its arrays may be half written."""

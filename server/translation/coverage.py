@@ -7,7 +7,7 @@ out, or wrote something else in their place. Precision and recall, and the share
 in server/PROMISES.md (`loadtest/bench/completeness_bench.py`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
@@ -33,7 +33,7 @@ def num_missing(coverage: Sequence[float], pieces: Sequence[str]) -> int:
     `coverage`: see `coverage_of`; `pieces` of the source without EOS."""
     words: list[float] = []
     is_word = False
-    for piece, weight in zip(pieces, coverage, strict=False):  # EOS is no word
+    for piece, weight in zip(pieces, coverage[: len(pieces)], strict=True):
         text = piece.removeprefix(WORD_START)
         if piece.startswith(WORD_START):
             is_word = False
@@ -58,15 +58,13 @@ async def count_missing(
         weights = await weights_of_pairs(worker, pairs, deadline)
     except (CannotAlign, Overloaded, DeadlineExceeded, EngineStopped):
         return [0] * len(pairs)
-
-    coverages = [coverage_of(of_pair) for of_pair in weights]
-    return await _count_words(source_pieces, [source for source, _ in pairs], coverages)
+    return await _count_words(source_pieces, [source for source, _ in pairs], map(coverage_of, weights))
 
 
 async def _count_words(
-    source_pieces: Pieces, sources: Sequence[Sequence[int]], coverages: Sequence[Sequence[float]]
+    source_pieces: Pieces, sources: Sequence[Sequence[int]], coverages: Iterable[Sequence[float]]
 ) -> list[int]:
-    """`num_missing` of every source."""
+    """`num_missing` of every source; `coverages` are computed beside the event loop, too, where there are many."""
 
     def counts() -> list[int]:
         missing = list[int]()

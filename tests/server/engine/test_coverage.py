@@ -138,3 +138,23 @@ def test_a_translation_is_complete_without_it(
         assert with_coverage(backend, EncodedSentence(request, encoded, 0, 0), result.hypotheses) == result.hypotheses
     assert result.hypotheses[0].coverage is None
     assert bool(caplog.records) == is_prepared, "what fails is logged"
+
+
+def test_a_question_that_fails_fails_its_sentence_alone(load: LoadBackend) -> None:
+    backend = load("onnx", "fp32")
+    prepared(backend)
+    bad, good = some_sources(2)
+
+    def wants(pair: IdPair) -> bool:
+        if pair[0] == bad:
+            raise RuntimeError("no answer")
+        return True
+
+    engine = new_engine(backend)
+    requests = [SentenceRequest(source, OPTIONS, wants_coverage=wants) for source in (bad, good)]
+    engine.queue.put(requests)
+    run(engine)
+    with pytest.raises(RuntimeError, match="no answer"):
+        requests[0].future.result(timeout=0)
+    assert requests[1].future.result(timeout=0).hypotheses[0].coverage is not None
+    assert engine.queue.in_flight == engine.num_running == 0

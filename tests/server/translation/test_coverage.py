@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.backends.alignment import coverage_of
+from server.backends.arrays import Floats
 from server.engine import coverage as engine_coverage
 from server.settings import BUNDLED_MODELS, EngineSettings
 from server.telemetry.metrics import Metrics
@@ -100,7 +101,12 @@ def test_words_of_many_sentences_are_counted_beside_the_event_loop(
         threads.add(threading.current_thread())
         return num_missing(coverage, pieces)
 
+    def covered(weights: Floats) -> tuple[float, ...]:
+        threads.add(threading.current_thread())
+        return coverage_of(weights)
+
     monkeypatch.setattr(coverage, "num_missing", counted)
+    monkeypatch.setattr(coverage, "coverage_of", covered)
     [source], [target] = translator.source_pieces.encode([LONG]), translator.target_pieces.encode([LONG])
     asyncio.run(translator.find_incomplete([(source, target[:4])] * 40, None))
     assert threads
