@@ -8,6 +8,7 @@ therefore gets the result that the engine would compute again.
 import dataclasses
 import heapq
 import math
+import operator
 import pickle
 import threading
 import time
@@ -16,11 +17,25 @@ from concurrent.futures import Future
 
 from server.engine.in_flight import InFlight
 from server.engine.queue_budget import Reservation
-from server.engine.request import Cancelled, DeadlineExceeded, Hypothesis, SentenceRequest, SentenceResult, Timings
+from server.engine.request import (
+    Cancelled,
+    DeadlineExceeded,
+    Hypothesis,
+    SearchOptions,
+    SentenceRequest,
+    SentenceResult,
+    Timings,
+)
 from server.engine.translation_cache import TranslationCache
 from server.telemetry.labels import SearchLookup
 
 NO_WAIT = Timings(queue=0.0, encode=0.0, decode=0.0)
+
+
+_options_of_result = operator.attrgetter(
+    *(field.name for field in dataclasses.fields(SearchOptions) if field.name not in ("deadline", "formality"))
+)
+"""The search options that the result depends on."""
 
 
 def key_of(request: SentenceRequest) -> bytes | None:
@@ -29,9 +44,8 @@ def key_of(request: SentenceRequest) -> bytes | None:
     on a search."""
     if request.targets or (request.context is not None and request.context.key is None):
         return None
-    options = tuple(vars(dataclasses.replace(request.options, deadline=None, formality=None)).values())
     context = None if request.context is None else request.context.key
-    parts = (request.source_ids, request.prefix, options, context)
+    parts = (request.source_ids, request.prefix, _options_of_result(request.options), context)
     if request.constraint is not None:
         return pickle.dumps((*parts, request.constraint.key), pickle.HIGHEST_PROTOCOL)
     return pickle.dumps(parts, pickle.HIGHEST_PROTOCOL)

@@ -45,7 +45,10 @@ def is_repetitive(source: str, target: str) -> bool:
 
 
 def _may_loop(words: Sequence[str]) -> bool:
-    """False if no phrase can occur MIN_WORD_COPIES times in a row: too few words equal the word one period before."""
+    """False if no phrase can occur MIN_WORD_COPIES times in a row: too few words equal the word one period before, or
+    any word before."""
+    if len(words) - len(set(words)) < MIN_WORD_COPIES - 1:
+        return False
     return any(
         sum(map(eq, words, words[period:])) >= (MIN_WORD_COPIES - 1) * period for period in range(1, MAX_PERIOD + 1)
     )

@@ -44,6 +44,8 @@ _NO_NOUN = re.compile(r"(?:en|t|s|ig|em|lich|isch|bar|end)\Z")
 _INITIAL = re.compile(r"[^\w'\u2019]*+([^\W\d_])")
 _FIRST_WORD = re.compile(r"[^\w'\u2019]*+([^\W\d_]++)(?![\d_])")
 _WORD = re.compile(r"[^\W\d_]++(?:['\u2019][^\W\d_]++)*+")
+_TWO_CAPITALS = re.compile(r"[A-Z]{2}")
+"""What every word of ASCII letters has that is written in small letters or put right."""
 _WHOLE_WORD = re.compile(r"(?<![\w\-\u2010\u2011'\u2019.])[^\W\d_]{2,}+(?![\w\-\u2010\u2011'\u2019]|\.\w)")
 
 
@@ -106,7 +108,7 @@ class Casing:
     def with_words_lowered(self, text: str) -> tuple[str, list[Place]]:
         """A text with its single words in capitals in small letters, and their places in `text`. Words with a capital
         too many, such as "HEllo", are put right."""
-        if self.pieces is None:
+        if self.pieces is None or (text.isascii() and not _TWO_CAPITALS.search(text)):
             return text, []
         places: list[Place] = []
 

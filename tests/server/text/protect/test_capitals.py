@@ -1,5 +1,7 @@
 """Capitals: the model reads words in small letters, and its translation has the capitals again."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from server.settings import BUNDLED_MODELS
 from server.text.base.pieces import Pieces
 from server.text.base.words import words_of
+from server.text.protect import capitals
 from server.text.protect.capitals import Casing, with_initial_of
 from server.text.protect.emphasis import raise_emphasis
 from server.text.protect.masking import mask
@@ -57,6 +60,17 @@ def test_german_words_in_capitals(sentence: str, expected: str) -> None:
 
 
 WORDS = ("nicht", "NICHT", "Stra\u00dfe", "STRASSE", "IMMER", "NASA", "{name}", "K\u00c4UFER", "a", "5", ",", "\u1e9e")
+
+
+ODD_WORDS = ("ON", "HEllo", "hELLO", "Hello", "it", "I", "USB-Stick", "o'Clock", "TÜR", "FÜR", "STRASSE", "a1B")
+
+
+@given(st.lists(st.sampled_from(ODD_WORDS) | st.text("aAbB1_'-. \u00e9\u00c9", max_size=6)).map(" ".join))
+def test_the_look_for_capitals_changes_no_text(text: str) -> None:
+    changed = [casing.with_words_lowered(text) for casing in (ENGLISH, GERMAN)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capitals, "_TWO_CAPITALS", re.compile(""))
+        assert [casing.with_words_lowered(text) for casing in (ENGLISH, GERMAN)] == changed
 
 
 @settings(max_examples=60)
