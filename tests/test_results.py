@@ -113,6 +113,8 @@ def test_load_beside_libretranslate_is_what_was_measured() -> None:
     assert len(rows) == 11
     answered = measured("load-libretranslate")["40 requests/s: throughput"]
     assert f"LibreTranslate answers {answered['peer']:.1f} of {answered['ours']:.1f} requests/s at 40" in page
+    ratios = [measured(files["everyday sentences"])[f"{rate} requests/s: p95"]["ratio"] for rate in (20, 30, 60)]
+    assert "ours is {:.2f}, {:.2f} and {:.2f} times".format(*ratios) in page
     first = measured("load-libretranslate")["30 requests/s: p95"]
     assert f"| {first['ours']:.2f} s | {first['peer']:.2f} s (LibreTranslate 1.9.6) |" in README
 
