@@ -63,6 +63,12 @@ def test_speed_without_avx512_is_what_was_measured() -> None:
     assert len(rows) == 5
 
 
+def test_speed_on_a_xeon_is_what_was_measured() -> None:
+    rows = table("tokens/s, Intel Xeon", (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8"))
+    check_speed(rows, "-xeon")
+    assert len(rows) == 8
+
+
 def test_speed_on_a_gpu_is_what_was_measured() -> None:
     page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
     rows = table("shape, precision, beam, sentences (tokens/s)", page)
@@ -120,6 +126,30 @@ def test_load_beside_libretranslate_is_what_was_measured() -> None:
     assert f"{ratios[-1]:.1f}" == "0.5", "as README says"
     first = measured("load-libretranslate")["30 requests/s: p95"]
     assert f"| {first['ours']:.2f} s | {first['peer']:.2f} s (LibreTranslate 1.9.6) |" in README
+
+
+def test_load_on_a_xeon_is_what_was_measured() -> None:
+    page = (ROOT / "loadtest/bench/results/README.md").read_text(encoding="utf-8")
+    files = {"mixed text": "load-libretranslate-xeon", "everyday sentences": "load-libretranslate-short-xeon"}
+    rows = table("p95, s, Intel Xeon", page)
+    for case, ours, peer in rows:
+        text, rate = case.split(", ")
+        figures = measured(files[text])[f"{rate}: p95"]
+        assert [ours, peer] == [f"{figures[side]:.3f}" for side in SIDES]
+    assert len(rows) == 10
+    mixed, everyday = (measured(file) for file in files.values())
+    highest = mixed["highest rate with p95 below 0.5 s"]
+    rates_kept = "at up to {ours:.0f} requests/s, LibreTranslate at up to {peer:.0f};".format(**highest)
+    assert f"RingMT keeps p95 below 0.5 s {rates_kept}" in page
+    answered = mixed["30 requests/s: throughput"]
+    assert f"RingMT answers {answered['ours']:.1f} requests/s and LibreTranslate\n{answered['peer']:.1f}." in page
+    rates = (5, 10, 20, 30, 60)
+    slow, middle = ([everyday[f"{rate} requests/s: {kind}"]["ratio"] for rate in rates] for kind in ("p95", "p50"))
+    assert "RingMT's p95 is {:.2f}, {:.2f}, {:.2f}, {:.2f} and {:.2f} times LibreTranslate's".format(*slow) in page
+    assert "p50 {:.2f}, {:.2f}, {:.2f}, {:.2f} and {:.2f} times".format(*middle) in page
+    assert f"{max(slow):.1f}" == "1.3", "as README says"
+    first = mixed["15 requests/s: p95"]
+    assert f"mixed text at 15 has {first['ours']:.2f} and {first['peer']:.2f} s" in README
 
 
 def test_engines_without_http_are_what_was_measured() -> None:

@@ -128,13 +128,14 @@ def test_whoever_comes_back_misses_nothing_and_hears_nothing_twice(seed: int) ->
 
 
 async def a_slow_listener_knows_everything(seconds: float) -> None:
-    """It reads one update, twelve sentences are stored by another process, and it reads on; then it comes back after
-    every event."""
+    """It reads one update, twelve sentences are stored by another process, and it reads on. `seconds` that it takes at
+    most until each of them is seen, and until all of them are read."""
     store = MemoryStore()
     kept = document(num_sentences=12, num_pending=12)
     store.create(kept, [sentence(index) for index in range(12)])
     hub, known = Feeds(store, ProgressBroker(), lambda name: False), dict[int, str | None]()
-    async with contextlib.aclosing(hub.updates("first", FIRST_CHANGE, time.monotonic() + seconds, seconds)) as updates:
+    deadline = time.monotonic() + PATIENCE
+    async with contextlib.aclosing(hub.updates("first", FIRST_CHANGE, deadline, PATIENCE)) as updates:
         await anext(updates)
         feed = hub._feeds["first"]
         for index in range(12):
@@ -144,9 +145,11 @@ async def a_slow_listener_knows_everything(seconds: float) -> None:
             give_up = time.monotonic() + seconds
             while feed.place != ChangePlace(index + 2, LAST_POSITION) and time.monotonic() < give_up:
                 await asyncio.sleep(0.001)
-        async for update in updates:
-            if update is not None and isinstance(update.content, Sentence):
-                known[update.content.index] = update.content.translation
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for update in updates:
+                    if update is not None and isinstance(update.content, Sentence):
+                        known[update.content.index] = update.content.translation
     assert known == {index: f"{index}" for index in range(12)}
 
 
